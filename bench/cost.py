@@ -14,8 +14,8 @@ from rivals import HEAPQ, LIMIT, OWN
 from tables import TAKERS, digits, median_of, names_of
 from turns import Spread
 
-from pocketsim.report import theme
-from pocketsim.report.page import Page, interval, number, table
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import Page, interval, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import gallery
 
 import pocketsim.api.progress
 from pocketsim import __version__
-from pocketsim.report import theme
+from pocketsim.report.charts import theme
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

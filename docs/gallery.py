@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
-from pocketsim.report import printed
-from pocketsim.report.arrangement import arranged
-from pocketsim.report.runs import load
+from pocketsim.report.paper import printed
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections.page_layout import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pocketsim.report.page import Drawn
+    from pocketsim.report.html.page import Drawn
 
 
 def write(folder: Path, runs: Path) -> None:

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 
 import pocketsim as ps
-from pocketsim.report import printed, towns
-from pocketsim.report.runs import load
+from pocketsim.report.paper import printed
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections import towns
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "outage.svg"
 SCENARIO = "outage"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report import devices as _devices
-from pocketsim.report import fates as _fates
-from pocketsim.report import indices, ladders, latency, rates
-from pocketsim.report import runs as reported
+from pocketsim.report.charts import devices as _devices
+from pocketsim.report.charts import indices, ladders, latency, rates
+from pocketsim.report.runs import run as reported
+from pocketsim.report.sections import fates as _fates
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 """The report: one HTML file with everything about a set of runs, or its figures for a paper.
 
-It reads run directories and runs nothing. What stands where is decided in `arrangement`; a page is
-written here, a folder for a paper is made in `paper`.
+It reads run directories and runs nothing. What stands where is decided in `sections.page_layout`; a
+page is written here, a folder for a paper is made in `paper`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report.arrangement import arranged
-from pocketsim.report.runs import load
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections.page_layout import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

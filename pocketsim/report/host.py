@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import judging, tables
 from pocketsim.report import host_other as other_section
-from pocketsim.report import host_parts, theme
+from pocketsim.report import host_parts
 from pocketsim.report import host_tokens as token_section
-from pocketsim.report.page import Page
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

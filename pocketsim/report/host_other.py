@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import other_tables
 from pocketsim.report import host_parts
-from pocketsim.report.page import Page
+from pocketsim.report.html.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import tables
-from pocketsim.report.page import table
+from pocketsim.report.html.page import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.validate.host.judging import Bar
-    from pocketsim.report.page import Page
+    from pocketsim.report.html.page import Page
 
 
 def begin(found: Page, verdict: str, bars: Sequence[Bar]) -> None:

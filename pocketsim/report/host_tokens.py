@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host.tokens import tables
 from pocketsim.calibration.validate.host.tokens.judging import operation_s
-from pocketsim.report import host_parts, theme
+from pocketsim.report import host_parts
+from pocketsim.report.charts import theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
     from pocketsim.calibration.validate.host.tokens.judging import Row
-    from pocketsim.report.page import Page
+    from pocketsim.report.html.page import Page
 
 
 def add(page: Page, tokens: TokenComparison) -> None:

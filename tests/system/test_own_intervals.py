@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pocketsim.api.documents import catalog
-from pocketsim.report.runs import load as load_runs
+from pocketsim.report.runs.run import load as load_runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run import runner
 from pocketsim.sim.scenario import load

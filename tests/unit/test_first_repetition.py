@@ -6,7 +6,7 @@ import pytest
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
-from pocketsim.report.originals import Originals
+from pocketsim.report.runs.shipped_scenarios import Originals
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan

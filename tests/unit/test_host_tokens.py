@@ -29,7 +29,7 @@ from pocketsim.calibration.validate.host.tokens.design import (
     Stage,
 )
 from pocketsim.report import host_tokens
-from pocketsim.report.page import Page
+from pocketsim.report.html.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.devices.profile import DEVICES
 from pocketsim.sim.devices.profile import load as load_device

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import pocketsim as ps
 from pocketsim.cli import app
-from pocketsim.report import latency, write_report
-from pocketsim.report.runs import load as load_runs
+from pocketsim.report import write_report
+from pocketsim.report.charts import latency
+from pocketsim.report.runs.run import load as load_runs
 from pocketsim.sim.base import families, told
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.metrics import histograms, own_protocol

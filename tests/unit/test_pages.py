@@ -17,7 +17,7 @@ import yaml
 import pocketsim as ps
 from pocketsim import sim
 from pocketsim.api.documents import catalog
-from pocketsim.report.page import Page
+from pocketsim.report.html.page import Page
 from pocketsim.sim.scenario.resolve import resolve
 from tools import manual, picture
 

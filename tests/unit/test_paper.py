@@ -20,11 +20,11 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published
-from pocketsim.report import methods, paper, printed, prose
-from pocketsim.report.arrangement import UNPROBED, arranged
-from pocketsim.report.looks import looks
-from pocketsim.report.page import data_csv
-from pocketsim.report.runs import load
+from pocketsim.report.html.page import data_csv
+from pocketsim.report.paper import methods, paper_files, printed, prose
+from pocketsim.report.paper.line_styles import looks
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections.page_layout import UNPROBED, arranged
 from pocketsim.sim.run import results
 from support.towns import town_runs
 
@@ -71,7 +71,7 @@ def run_dirs(tmp_path_factory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def files(run_dirs) -> dict[str, bytes]:
-    return paper.files(run_dirs)
+    return paper_files.files(run_dirs)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def figures(charts):
     found = []
     with printed.style():
         for one in charts:
-            figure = printed.drawn(one.chart, one.caption, paper._width_in(one))
+            figure = printed.drawn(one.chart, one.caption, paper_files._width_in(one))
             figure.draw_without_rendering()
             found.append((one, figure))
         yield found
@@ -135,8 +135,8 @@ def test_svgs_are_whole_and_a_column_or_a_page_wide(files):
 def test_equal_runs_give_equal_bytes_whatever_a_user_has_set(run_dirs, files, root, tmp_path):
     (tmp_path / "matplotlibrc").write_text("font.size: 20\npdf.fonttype: 3\n")
     code = (
-        "import hashlib, pathlib, sys\nfrom pocketsim.report import paper\n"
-        "for name, content in paper.files(map(pathlib.Path, sys.argv[1:])).items():\n"
+        "import hashlib, pathlib, sys\nfrom pocketsim.report.paper import paper_files\n"
+        "for name, content in paper_files.files(map(pathlib.Path, sys.argv[1:])).items():\n"
         "    print(name, hashlib.sha256(content).hexdigest())"
     )
     few = [path for path in reversed(run_dirs) if path.parent.name in {"udp_128b", "town"}]
@@ -153,7 +153,7 @@ def test_equal_runs_give_equal_bytes_whatever_a_user_has_set(run_dirs, files, ro
         text=True,
         check=True,
     )
-    here = paper.files(few)
+    here = paper_files.files(few)
     assert dict(line.split() for line in done.stdout.splitlines()) == {
         name: hashlib.sha256(content).hexdigest() for name, content in here.items()
     }
@@ -456,7 +456,7 @@ def test_captions_and_data_have_titles_as_text(tmp_path):
     made = testing.run_dir(tmp_path, resolved, testing.Shape())
     for chart in (one for one in arranged(load([made])).charts[:1]):
         renamed = replace(chart, title="# a <b>", caption="![x](y)")
-        said = paper._caption(renamed)
+        said = paper_files._caption(renamed)
         assert "\\# a \\<b\\>: \\!\\[x\\](y)." in said
         for trace in renamed.chart.data:
             trace.name = "=1+1"

@@ -12,9 +12,9 @@ import tomli_w
 from pocketsim.calibration.fit.model_error import play
 from pocketsim.calibration.fit.model_error.estimate import Predicted, estimated, left_out
 from pocketsim.calibration.validate import published
-from pocketsim.report import expected
-from pocketsim.report.page import Page
-from pocketsim.report.runs import load as load_runs
+from pocketsim.report.html.page import Page
+from pocketsim.report.runs.run import load as load_runs
+from pocketsim.report.sections import expected
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.model_error import half_log, widened

@@ -17,8 +17,10 @@ from plotly.offline import get_plotlyjs
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
-from pocketsim.report import ladders, provenance, towns, write_report
-from pocketsim.report.runs import as_series, load
+from pocketsim.report import write_report
+from pocketsim.report.charts import ladders
+from pocketsim.report.runs.run import as_series, load
+from pocketsim.report.sections import provenance, towns
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.devices.numbers import numbers, seconds
 from pocketsim.sim.metrics import energy

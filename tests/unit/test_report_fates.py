@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from pocketsim import testing
-from pocketsim.report import fates, ladders, latency, rates, theme, write_report
-from pocketsim.report.runs import Run, as_series, load
+from pocketsim.report import write_report
+from pocketsim.report.charts import ladders, latency, rates, theme
+from pocketsim.report.runs.run import Run, as_series, load
+from pocketsim.report.sections import fates
 from tools import reference
 
 

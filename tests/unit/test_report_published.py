@@ -12,9 +12,11 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
-from pocketsim.report import ladders, originals, rates, write_report
-from pocketsim.report.originals import Originals
-from pocketsim.report.runs import Run, as_series, load
+from pocketsim.report import write_report
+from pocketsim.report.charts import ladders, rates
+from pocketsim.report.runs import shipped_scenarios
+from pocketsim.report.runs.run import Run, as_series, load
+from pocketsim.report.runs.shipped_scenarios import Originals
 from pocketsim.sim.scenario import load as load_scenario
 from pocketsim.sim.scenario.resolve import Rung, resolve
 
@@ -101,7 +103,7 @@ def test_without_a_checkout_a_validation_says_which_runs_are_meant(
     one: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     run = one()
-    monkeypatch.setattr(originals, "PACKAGE", tmp_path / "elsewhere")
+    monkeypatch.setattr(shipped_scenarios, "PACKAGE", tmp_path / "elsewhere")
     assert marks(load([run])) == []
     assert marks(load([run], [run])) == ["sent, published", "stored, published"]
     page = tmp_path / "report.html"

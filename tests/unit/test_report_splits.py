@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 
 import pocketsim as ps
-from pocketsim.report import splits, write_report
-from pocketsim.report.runs import load
+from pocketsim.report import write_report
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections import splits
 from pocketsim.sim.plan.build_plan import build_plan
 
 

@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from pocketsim import testing
-from pocketsim.report import ladders, points, provenance, rates, towns, write_report
-from pocketsim.report.runs import as_series, labels, load
+from pocketsim.report import write_report
+from pocketsim.report.charts import ladders, rates
+from pocketsim.report.runs import points
+from pocketsim.report.runs.run import as_series, labels, load
+from pocketsim.report.sections import provenance, towns
 from pocketsim.sim.base import units
 from pocketsim.sim.base.errors import ScenarioError
 

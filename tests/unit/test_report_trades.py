@@ -16,8 +16,11 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
-from pocketsim.report import fates, latency, theme, trips, verdicts, write_report
-from pocketsim.report.runs import as_series, load
+from pocketsim.report import write_report
+from pocketsim.report.charts import latency, theme
+from pocketsim.report.runs import trips
+from pocketsim.report.runs.run import as_series, load
+from pocketsim.report.sections import fates, verdicts
 from pocketsim.sim.scenario import load as load_scenario
 from pocketsim.sim.scenario.resolve import resolve
 

@@ -210,7 +210,7 @@ def _figure(found: DeviceComparison, form: str) -> bytes:
     if form == "html":
         page: str = chart.to_html(div_id="devices")
         return page.encode()
-    from pocketsim.report import printed
+    from pocketsim.report.paper import printed
 
     return printed.picture(chart, form)
 

@@ -120,10 +120,10 @@ def report(
 
 
 def _write_paper(directories: Sequence[Path], folder: Path, *, force: bool) -> None:
-    from pocketsim.report import paper
+    from pocketsim.report.paper import paper_files
 
     with output_paths.writing(folder):
-        output_folder.write(folder, paper.files(directories), force=force)
+        output_folder.write(folder, paper_files.files(directories), force=force)
     output_paths.tell(folder)
 
 

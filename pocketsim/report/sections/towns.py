@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.report import theme
-from pocketsim.report.page import interval, number, table
-from pocketsim.report.runs import run_names
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import interval, number, table
+from pocketsim.report.runs.run import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.run import Run
     from pocketsim.sim.scenario.resolved import Outage
 
     Chart = tuple[str, str, go.Figure]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.run import Run
     from pocketsim.sim.base.told import Spread
     from pocketsim.sim.metrics.completion import Curve
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report import theme
+from pocketsim.report.charts import theme
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.report import theme
+from pocketsim.report.charts import theme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import table as text
 from pocketsim.calibration.validate import validation
-from pocketsim.report import theme
-from pocketsim.report.page import folded, table, tag
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import folded, table, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,16 +6,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate import sensitivity
-from pocketsim.report import theme
-from pocketsim.report.page import table, tag
-from pocketsim.report.points import Setting, listed
-from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import table, tag
+from pocketsim.report.runs.points import Setting, listed
+from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
 from pocketsim.sim.devices import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.run import Run
     from pocketsim.sim.devices.contents import Contents, Shipped, ShippedImplementation
 
 

@@ -10,19 +10,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import (
-    expected,
-    fates,
-    ladders,
-    provenance,
-    splits,
-    towns,
-    trades,
-    trips,
-    verdicts,
-)
-from pocketsim.report.page import Page, folded
-from pocketsim.report.runs import Run, as_series, by_scenario, is_of_trades
+from pocketsim.report.charts import ladders
+from pocketsim.report.html.page import Page, folded
+from pocketsim.report.runs import trips
+from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
+from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report import latency, rates
+from pocketsim.report.charts import latency, rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.page import Page
-    from pocketsim.report.runs import Run, Series
+    from pocketsim.report.html.page import Page
+    from pocketsim.report.runs.run import Run, Series
 
     Chart = tuple[str, str, go.Figure]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.report import theme
-from pocketsim.report.looks import Look, looks
+from pocketsim.report.charts import theme
+from pocketsim.report.paper.line_styles import Look, looks
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:

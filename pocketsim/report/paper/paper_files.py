@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report import methods, printed, prose
-from pocketsim.report.arrangement import arranged
-from pocketsim.report.page import data_csv
-from pocketsim.report.runs import load
+from pocketsim.report.html.page import data_csv
+from pocketsim.report.paper import methods, printed, prose
+from pocketsim.report.runs.run import load
+from pocketsim.report.sections.page_layout import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pocketsim.report.page import Drawn
+    from pocketsim.report.html.page import Drawn
 
 
 def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.report.page import number, table
-from pocketsim.report.runs import labels
+from pocketsim.report.html.page import number, table
+from pocketsim.report.runs.run import labels
 from pocketsim.sim import trace
 from pocketsim.sim.plan.population import populate
 from pocketsim.sim.run import results
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.run import Run
 
 
 def has_splits(run: Run) -> bool:

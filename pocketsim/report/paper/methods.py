@@ -10,11 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
-from pocketsim.report import provenance, trips
-from pocketsim.report.arrangement import BARS, UNPROBED
-from pocketsim.report.points import Setting, listed
-from pocketsim.report.prose import Cite, Code, joined
-from pocketsim.report.runs import answers, by_scenario, is_of_trades, transport_name
+from pocketsim.report.paper.prose import Cite, Code, joined
+from pocketsim.report.runs import trips
+from pocketsim.report.runs.points import Setting, listed
+from pocketsim.report.runs.run import answers, by_scenario, is_of_trades, transport_name
+from pocketsim.report.sections import provenance
+from pocketsim.report.sections.page_layout import BARS, UNPROBED
 from pocketsim.sim.devices import numbers
 from pocketsim.sim.metrics.predicted import LOW
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from pocketsim.report.prose import Piece
-    from pocketsim.report.runs import Run
+    from pocketsim.report.paper.prose import Piece
+    from pocketsim.report.runs.run import Run
 
 
 def paragraph(runs: Sequence[Run]) -> list[Piece]:

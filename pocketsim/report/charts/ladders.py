@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
-from pocketsim.report import points, theme
-from pocketsim.report.rates import FATES
-from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
+from pocketsim.report.charts import theme
+from pocketsim.report.charts.rates import FATES
+from pocketsim.report.runs import points
+from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
 from pocketsim.sim.metrics import own as of_ones_own
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.points import Axis
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.points import Axis
+    from pocketsim.report.runs.run import Run
 
     Chart = tuple[str, str, go.Figure]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.report import theme
+from pocketsim.report.charts import theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -56,6 +56,6 @@ def _experiment(resolved: Resolved) -> str:
     return digest({**kept, "run": run})
 
 
-PACKAGE = Path(__file__).resolve().parents[1]  # published rows name scenarios of the project
+PACKAGE = Path(__file__).resolve().parents[2]  # published rows name scenarios of the project
 _REPEATED = ("seed", "repetitions", "first_repetition")
 _ELSE = ("versions", "continues")  # the latter is a name that holds a digest of seed and version

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.report import theme
-from pocketsim.report.runs import Run, Series, transport_name
+from pocketsim.report.charts import theme
+from pocketsim.report.runs.run import Run, Series, transport_name
 from pocketsim.sim.metrics import COMPLETE_FROM, STALLED_BELOW
 from pocketsim.sim.scenario.churn import comes_and_goes
 

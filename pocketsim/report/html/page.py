@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pocketsim.report import theme
+from pocketsim.report.charts import theme
 from pocketsim.sim.run.cells import cell
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.report import theme
-from pocketsim.report.rates import asked_title
-from pocketsim.report.runs import Run, Series, transport_name
-from pocketsim.report.trips import completions, of_run
+from pocketsim.report.charts import theme
+from pocketsim.report.charts.rates import asked_title
+from pocketsim.report.runs.run import Run, Series, transport_name
+from pocketsim.report.runs.trips import completions, of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.trips import Trips
+    from pocketsim.report.runs.trips import Trips
 
 
 def against_rate(group: Sequence[Series]) -> go.Figure:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report.page import number, table
-from pocketsim.report.runs import by_scenario, run_names
+from pocketsim.report.html.page import number, table
+from pocketsim.report.runs.run import by_scenario, run_names
 from pocketsim.sim.metrics.predicted import LOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.report.page import Page
-    from pocketsim.report.runs import Run
+    from pocketsim.report.html.page import Page
+    from pocketsim.report.runs.run import Run
     from pocketsim.sim.run.results import Estimate
 
 

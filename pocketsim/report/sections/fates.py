@@ -9,16 +9,16 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import theme
-from pocketsim.report.page import interval, number, table
-from pocketsim.report.runs import run_names
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import interval, number, table
+from pocketsim.report.runs.run import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.runs import Run
+    from pocketsim.report.runs.run import Run
 
 
 def chart(runs: Sequence[Run]) -> go.Figure:

@@ -1,0 +1,1 @@
+"""Charts: plotly figures of runs, and the theme that they share."""

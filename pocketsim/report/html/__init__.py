@@ -1,0 +1,1 @@
+"""The page as HTML, complete in one file."""
