@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.cli.runs import comparison
-from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.cli.runs.comparison import short, sides
-from pocketsim.cli.ui.run_summary import MAIN
 from pocketsim.cli.runs.run import AsJson, Out
 from pocketsim.cli.sweep.run import SweepFile
+from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui.run_summary import MAIN
 from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.cli.ui import console
 from pocketsim.cli.runs import report
+from pocketsim.cli.ui import console
 from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.ui import options, console, output_paths
 from pocketsim.cli.runs.report import complete
+from pocketsim.cli.ui import console, options, output_paths
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:

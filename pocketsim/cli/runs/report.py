@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.ui import completion, console, output_folder, progress, output_paths
 from pocketsim.cli.runs.run import AsJson, Jobs, Out
+from pocketsim.cli.ui import completion, console, output_folder, output_paths, progress
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.children import default_jobs

@@ -11,7 +11,7 @@ import typer
 
 from pocketsim.api.documents import catalog
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli.ui import completion, console, run_summary, progress, code_consent
+from pocketsim.cli.ui import code_consent, completion, console, progress, run_summary
 from pocketsim.cli.ui.code_consent import AllowCode
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.run.children import default_jobs

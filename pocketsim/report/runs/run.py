@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.runs import points
-from pocketsim.report.runs.shipped_scenarios import Originals
 from pocketsim.report.runs.points import Setting
+from pocketsim.report.runs.shipped_scenarios import Originals
 from pocketsim.sim.run import results
 
 if TYPE_CHECKING:

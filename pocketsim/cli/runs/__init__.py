@@ -1,0 +1,1 @@
+"""Commands that make runs, compare them, export them and report on them."""
