@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim import sim
-from pocketsim.cli import hosting
-from pocketsim.cli.calibrate import implementation, published, reports
-from pocketsim.cli.documents import import_, list_, new, show
+from pocketsim.cli import doctor, hosting
+from pocketsim.cli.calibrate import implementation, published, reports, this_machine
+from pocketsim.cli.calibrate import sensitivity as calibrate_sensitivity
+from pocketsim.cli.documents import check, import_, list_, new, notebooks, schema, show
 from pocketsim.cli.profile import compare as profile_compare
+from pocketsim.cli.profile import export as profile_export
+from pocketsim.cli.profile import lint, pin, split
+from pocketsim.cli.profile import list_ as profile_list
 from pocketsim.cli.profile import show as profile_show
-from pocketsim.cli.runs import compare, export, report, run, verify
+from pocketsim.cli.runs import compare, export, metrics, report, run, sensitivity, verify
+from pocketsim.cli.sweep import collect, plan, slurm, status
+from pocketsim.cli.sweep import report as sweep_report
 from pocketsim.cli.sweep import run as sweep_run
-from pocketsim.cli.sweep import slurm
 from pocketsim.cli.ui import console, default_command, examples, options, output_paths
+from pocketsim.cli.validate import published as validate_published
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
     EngineError,
@@ -78,38 +84,38 @@ def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
 
 _add(app, "list", list_.names)
 _add(app, "new", new.new)
-_add(app, "notebooks", new.notebooks)
-_add(app, "schema", list_.schema)
+_add(app, "notebooks", notebooks.notebooks)
+_add(app, "schema", schema.schema)
 _add(app, "run", run.run)
-_add(app, "check", show.check)
+_add(app, "check", check.check)
 _add(app, "show", show.show)
-_add(app, "doctor", show.doctor)
+_add(app, "doctor", doctor.doctor)
 _add(app, "report", report.report)
 _add(app, "export", export.export)
 _add(app, "import", import_.import_)
 _add(app, "verify", verify.verify)
 _add(app, "compare", compare.compare)
-_add(app, "sensitivity", compare.sensitivity)
-_add(app, "metrics", reports.metrics)
+_add(app, "sensitivity", sensitivity.sensitivity)
+_add(app, "metrics", metrics.metrics)
 _add(_sweep, "sweep run", sweep_run.run)
-_add(_sweep, "sweep plan", sweep_run.plan)
-_add(_sweep, "sweep status", sweep_run.status)
-_add(_sweep, "sweep collect", sweep_run.collect)
-_add(_sweep, "sweep report", sweep_run.report)
+_add(_sweep, "sweep plan", plan.plan)
+_add(_sweep, "sweep status", status.status)
+_add(_sweep, "sweep collect", collect.collect)
+_add(_sweep, "sweep report", sweep_report.report)
 _add(_sweep, "sweep slurm", slurm.slurm)
-_add(_profile, "profile list", profile_compare.names)
+_add(_profile, "profile list", profile_list.names)
 _add(_profile, "profile show", profile_show.show)
 _add(_profile, "profile compare", profile_compare.compare)
-_add(_profile, "profile lint", profile_compare.lint)
-_add(_profile, "profile export", profile_compare.export)
-_add(_profile, "profile pin", implementation.pin)
-_add(_profile, "profile split", profile_show.split)
+_add(_profile, "profile lint", lint.lint)
+_add(_profile, "profile export", profile_export.export)
+_add(_profile, "profile pin", pin.pin)
+_add(_profile, "profile split", split.split)
 _add(_calibrate, "calibrate reports", reports.calibrate)
 _add(_calibrate, "calibrate implementation", implementation.implementation)
-_add(_calibrate, "calibrate this-machine", reports.this_machine)
+_add(_calibrate, "calibrate this-machine", this_machine.this_machine)
 _add(_calibrate, "calibrate published", published.published)
-_add(_calibrate, "calibrate sensitivity", published.sensitivity)
-_add(_validate, "validate published", report.validate)
+_add(_calibrate, "calibrate sensitivity", calibrate_sensitivity.sensitivity)
+_add(_validate, "validate published", validate_published.validate)
 _add(_validate, "validate host", hosting.host)
 
 

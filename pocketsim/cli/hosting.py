@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.cli import comparing_other
-from pocketsim.cli.runs.run import AsJson, Jobs
 from pocketsim.cli.ui import console
 from pocketsim.cli.ui import output_paths as targets
+from pocketsim.cli.ui.options import AsJson, Jobs
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ ARROWS: dict[str, set[str]] = {
     },
 }
 BY_NAME = {
-    "pocketsim/cli/documents/show.py",  # libraries of others
+    "pocketsim/cli/doctor.py",  # libraries of others
     "pocketsim/sim/base/own_code.py",  # what users have installed
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/test_library.py
 }

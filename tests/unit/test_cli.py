@@ -12,8 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pocketsim import sim
-from pocketsim.cli import app
-from pocketsim.cli.documents import show
+from pocketsim.cli import app, doctor
 from pocketsim.sim.devices.numbers import numbers
 
 # One of each kind of mistake: the scenario's text, the rest of the line on stderr.
@@ -189,8 +188,8 @@ def test_every_command_says_as_much_as_it_is_asked_to():
 def test_the_doctor_knows_every_library(root):
     asked = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     names = [re.match(r"[\w-]+", requirement)[0] for requirement in asked]
-    assert sorted(show._LIBRARIES) == sorted(names)
-    assert [show._library(name)[2] for name in names] == [""] * len(names)
+    assert sorted(doctor._LIBRARIES) == sorted(names)
+    assert [doctor._library(name)[2] for name in names] == [""] * len(names)
 
 
 def test_version(cli):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pocketsim.cli.sweep import run
+from pocketsim.cli.sweep import collect as command
 from pocketsim.sim.base.errors import NoRoomError
 from pocketsim.sim.run import collect, runner, sweep
 
@@ -129,11 +129,11 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     target = tmp_path / "all.parquet"
     target.write_bytes(b"before")
-    monkeypatch.setattr(run, "study_of", lambda *_: types.SimpleNamespace(sweep=None))
+    monkeypatch.setattr(command, "study_of", lambda *_: types.SimpleNamespace(sweep=None))
     monkeypatch.setattr(collect, "table", lambda _: (pa.table({"one": [1]}), []))
     monkeypatch.setattr(pq, "write_table", full)
     with pytest.raises(NoRoomError):
-        run.collect(tmp_path / "sweep.toml", target)
+        command.collect(tmp_path / "sweep.toml", target)
     assert target.read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["all.parquet"]
 

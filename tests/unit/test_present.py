@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 from pocketsim import testing
 from pocketsim.calibration.validate import published, summaries, validation
 from pocketsim.calibration.validate.answers import Comparison
-from pocketsim.cli import app
-from pocketsim.cli.documents import show
-from pocketsim.cli.runs import report
+from pocketsim.cli import app, doctor
+from pocketsim.cli.validate import published as command
 from pocketsim.sim.base.errors import (
     EngineError,
     EnvironmentMissingError,
@@ -135,8 +134,8 @@ def test_each_verdict_has_its_words_and_its_exit_code(call, runs, monkeypatch, o
 
 def test_every_verdict_has_an_exit_code():
     words = {validation.ALL_MET, validation.KNOWN_MISSES, validation.MISSED}
-    assert set(report._EXIT_CODES) == words
-    codes = set(report._EXIT_CODES.values())
+    assert set(command._EXIT_CODES) == words
+    codes = set(command._EXIT_CODES.values())
     assert len(codes) == 3
     assert not codes & {UserError.exit_code, EngineError.exit_code, NoRoomError.exit_code}
 
@@ -180,7 +179,7 @@ def test_doctor_says_what_to_do_about_a_missing_engine(call, monkeypatch):
         raise RuntimeError(f"cannot {statement}")
 
     assert call("doctor").exit_code == 0
-    monkeypatch.setattr(show, "_in_child", fails)
+    monkeypatch.setattr(doctor, "_in_child", fails)
     done = call("doctor")
     assert done.exit_code == 5
     assert "MISSING pocketsim.sim._engine: cannot import pocketsim.sim._engine" in done.stdout

@@ -1,8 +1,4 @@
-"""`calibrate implementation` and `profile pin`: what a simulation of `probe trade` needs beside.
-
-A program's own costs are made of reports, and a device's profile becomes that of one process. What
-does not live here: `calibrate REPORT...` (`cli.calibrate.reports`).
-"""
+"""`calibrate implementation`: a program's own costs, made of reports of the probe."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.runs.run import AsJson
 from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui.options import AsJson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,42 +62,6 @@ def implementation(
         told = {"measured": _costs(found.measured), "kept": _costs(found.kept)}
         console.data(json.dumps({"implementation": str(out), **told}, indent=1))
         return
-    output_paths.tell(out)
-
-
-def pin(
-    device: Annotated[
-        str,
-        typer.Argument(
-            help="Device, a file or a name.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
-    ],
-    reports: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--report",
-            help="Report that the profile was made of: how long sending takes that wakes the "
-            "receiver. Once for each report.",
-            metavar="REPORT",
-        ),
-    ] = None,
-) -> None:
-    """Write a device's profile as that of one process that is pinned to one core.
-
-    Two such devices are the two ends of a trade on one computer, each on a core of its own.
-    """
-    from pocketsim.api.calibrate import pinned
-    from pocketsim.sim.devices.profile import load
-
-    text = pinned(device, out, reports or [])
-    with output_paths.replacing(out) as aside:
-        aside.write_text(text, encoding="utf-8")
-        load(aside)
     output_paths.tell(out)
 
 

@@ -1,4 +1,4 @@
-"""`calibrate` and `metrics`: what phones or this machine measured, as a profile and as figures."""
+"""`calibrate reports`: a device profile of what phones measured."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.runs.run import AsJson
 from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.sim.base.errors import shown
+from pocketsim.cli.ui.options import AsJson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,98 +119,3 @@ def _as_json(out: Path, calibration: Calibration) -> dict[str, Any]:
             for one in calibration.round_trips_
         ],
     }
-
-
-def this_machine(
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
-    ] = Path("this_machine.toml"),
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="How long to time, about.", metavar="N")
-    ] = 10.0,
-    base: Annotated[
-        str,
-        typer.Option(
-            "--base",
-            help="Profile for what Python cannot time, as QUIC.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
-        ),
-    ] = "thinkpad_l13",
-    name: Name = None,
-    measured_by: MeasuredBy = "not stated",
-    store: Store = "file_append",
-) -> None:
-    """Make a profile of the machine at hand, from Python alone: no probe's, and no phone's.
-
-    PyNaCl, JSON, UDP over loopback, files and sleeps are timed; the rest is taken from --base with
-    its provenance, and listed. What is timed beside and prices nothing is shown.
-    """
-    from pocketsim.api.calibrate import MADE_HERE, timed
-    from pocketsim.calibration.fit.write import write_profile
-    from pocketsim.sim.devices.numbers import seconds as text
-
-    output_paths.check_outside_runs(out)
-    console.say(f"timing this machine for about {seconds:g} s")
-    found = timed(out, base, seconds, name=name, measured_by=measured_by, store=store)
-    with output_paths.replacing(out) as aside:
-        write_profile(found.profile, aside, MADE_HERE)
-    for kept in found.kept:
-        console.say(f"taken from {base}: {kept}: {kept.why}")
-    rows = [
-        (one.kernel, one.size_bytes, text(one.wall().mean), text(one.wall().standard_error))
-        for one in found.beside
-    ]
-    head = ("work", "bytes", "takes", "standard error")
-    console.table("timed, and in no profile", head, rows, console.say)
-    output_paths.tell(out)
-
-
-def metrics(
-    events: Annotated[
-        Path, typer.Argument(help="Log of a trade (CSV or JSON Lines).", metavar="EVENTS")
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Show rates, latencies and fates of a real trade, defined as for simulations.
-
-    The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
-    One that contradicts itself is refused.
-    """
-    from pocketsim.sim.base.errors import ScenarioError
-    from pocketsim.sim.export import phone_logs
-    from pocketsim.sim.metrics import of_log
-
-    found = of_log(phone_logs.read(events), events.name)
-    if not found["counts"]["sent"]:
-        reason = "nothing is sent in it; of two phones it takes the log of the one that proposes"
-        raise ScenarioError(events, "", reason)
-    if as_json:
-        console.data(json.dumps(found, indent=1))
-        return
-    rows = [
-        (
-            name,
-            _short(summary["value"]),
-            _interval(summary),
-            " ".join(map(_short, summary["values"])),
-        )
-        for name, summary in found["metrics"].items()
-    ]
-    console.table(shown(events.name), ("metric", "value", "95 % interval", "by repetition"), rows)
-    counts = found["counts"]
-    fates = [(key, counts[key]) for key in ("sent", "stored", "in_flight")]
-    lost = [(f"lost: {reason}", count) for reason, count in counts["lost"].items()]
-    console.table("fate of the transactions", ("fate", "count"), [*fates, *lost])
-
-
-def _short(value: float | None) -> str:
-    return "-" if value is None else f"{value:.5g}"
-
-
-def _interval(summary: dict[str, Any]) -> str:
-    """Return the bounds of a value, and how they were found where that is not Student's t."""
-    if summary["ci95_low"] is None:
-        return "-"
-    how = "" if summary["ci95_method"] == "t" else f" ({summary['ci95_method']})"
-    return f"{_short(summary['ci95_low'])} to {_short(summary['ci95_high'])}{how}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.runs.run import AsJson
 from pocketsim.cli.ui import console, options, output_paths
+from pocketsim.cli.ui.options import AsJson
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:

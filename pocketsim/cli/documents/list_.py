@@ -1,4 +1,4 @@
-"""`list` and `schema`: what comes with the package, by name, and what documents may hold."""
+"""`list`: what comes with the package, by name."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from typing import Annotated
 import typer
 
 from pocketsim.api.documents import catalog
-from pocketsim.api.documents import schema as schemas
-from pocketsim.cli.runs.run import AsJson
 from pocketsim.cli.ui import console, options
+from pocketsim.cli.ui.options import AsJson
 from pocketsim.sim.base.errors import printable
-
-
-class Document(enum.StrEnum):
-    """What has a schema."""
-
-    scenario = "scenario"
-    sweep = "sweep"
-    profile = "profile"
-    implementation = "implementation"
-    fit = "fit"
-    rates = "rates"
 
 
 class Listed(enum.StrEnum):
@@ -56,20 +44,6 @@ def names(
         return
     for line in _aligned([[row[key] for key in _SHOWN if key in row] for row in rows]):
         console.data(line)
-
-
-def schema(
-    kind: Annotated[
-        Document,
-        typer.Argument(
-            help="The kind of document.",
-            metavar="KIND",
-            parser=options.one_of(Document, "KIND"),
-        ),
-    ],
-) -> None:
-    """Print the JSON Schema of a document, by which editors check and complete it."""
-    console.data(schemas.file(kind).read_text(encoding="utf-8").rstrip())
 
 
 def _rows(kind: Listed) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`new` and `notebooks`: what to begin with, a scenario with a sweep over it, or a course."""
+"""`new`: a scenario to begin with, and a sweep over it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from pocketsim.api.documents import catalog
 from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import ScenarioError
 
@@ -49,32 +48,3 @@ def new(
             aside.write_text(text, encoding="utf-8")
         output_paths.tell(file)
     console.say(f"next: {shlex.join(['pocketsim', 'run', str(files[0])])}")
-
-
-def notebooks(
-    folder: Annotated[
-        Path, typer.Argument(help="Where to; made if it is not there.", metavar="DIR")
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what is there and differs.")
-    ] = False,
-) -> None:
-    """Copy the notebooks out of the package, to read, run and change.
-
-    What is there and differs is yours: without --force nothing is written then, exit 2.
-    """
-    copies = {folder / file.name: file.read_bytes() for file in catalog.notebooks()}
-    for copy, content in copies.items():
-        output_paths.check_outside_runs(copy)
-        if not force and os.path.lexists(copy) and not _holds(copy, content):
-            reason = "is there already and differs; --force overwrites it"
-            raise ScenarioError(copy, "", reason)
-    for copy, content in copies.items():
-        with output_paths.replacing(copy) as aside:
-            aside.write_bytes(content)
-        output_paths.tell(copy)
-    console.say(f"next: {shlex.join(['jupyter', 'lab', str(folder)])}")
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content

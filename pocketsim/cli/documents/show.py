@@ -1,23 +1,16 @@
-"""`check`, `show` and `doctor`: look at documents and at the environment, run nothing."""
+"""`show`: a scenario's rungs and what its numbers rest on."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from pocketsim.api.documents.catalog import KINDS, document_file
-from pocketsim.cli.runs.run import AsJson, Overrides, ScenarioFile, from_here
-from pocketsim.cli.ui import completion, console
+from pocketsim.api.documents.catalog import document_file
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base import axes
-from pocketsim.sim.base.errors import UserError, printable
+from pocketsim.sim.base.errors import printable
 from pocketsim.sim.devices.numbers import bases, number_text, numbers
 from pocketsim.sim.devices.prices import own_price
 
@@ -34,32 +27,6 @@ if TYPE_CHECKING:
         Lengths,
         Resolved,
     )
-
-
-def check(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Scenarios, sweeps or profiles (TOML), files or names.",
-            metavar="FILE...",
-            autocompletion=completion.documents(*KINDS),
-        ),
-    ],
-) -> None:
-    """Check documents without running; exit 2 on a mistake."""
-    failed = False
-    for file in files:
-        try:
-            found = _check(document_file(file, *KINDS))
-        except UserError as error:
-            console.fail(str(error))
-            failed = True
-        else:
-            console.say(f"{file}: ok")
-            for line in found:
-                console.say(f"{file}: {line}")
-    if failed:
-        raise typer.Exit(_EXIT_INVALID)
 
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
@@ -86,7 +53,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
     for line in _app_faults(rungs):
         console.data(line)
-    for line in _of_files(document):
+    for line in lines_of_files(document):
         console.data(line)
     _show_groups(first["devices"])
     implementation = first["implementation"]
@@ -108,45 +75,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
 
 
-def doctor() -> None:
-    """Check libraries and the engine; exit 5 if one is missing."""
-    rows = [_python(), *(_library(name) for name in _LIBRARIES), _engine()]
-    for name, found, fix in rows:
-        console.data(f"{'ok     ' if not fix else 'MISSING'} {name}: {found}")
-    console.data(_simgrid())
-    missing = [(name, fix) for name, _, fix in rows if fix]
-    for name, fix in missing:
-        console.fail(f"{name}: {fix}")
-    if missing:
-        raise typer.Exit(_EXIT_ENVIRONMENT)
-
-
-def _check(file: Path) -> list[str]:
-    """Check a document, or raise UserError; return what to know of a scenario's files."""
-    from pocketsim.sim.base.documents import read_toml
-    from pocketsim.sim.devices import implementation, profile
-    from pocketsim.sim.scenario import load
-    from pocketsim.sim.scenario.resolve import resolve
-
-    _, data = read_toml(file)
-    if "sweep" in data:
-        from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
-
-        points = load_sweep(file, Path()).points
-        warn(task.document for point in points for task in point.tasks)
-    elif isinstance(data.get("device"), dict):
-        profile.load(file)
-    elif isinstance(data.get("implementation"), dict):
-        implementation.load(file)
-    else:
-        document = load(file)
-        resolve(document)
-        warn([document])
-        return _of_files(document)
-    return []
-
-
-def _of_files(document: Document) -> list[str]:
+def lines_of_files(document: Document) -> list[str]:
     """Return lines on the user's own files: what the run uses of each, and who is who."""
     lines = [printable(f"{place}: {used.text()}") for place, used in document.used.items()]
     return [*lines, *_people(document)]
@@ -252,58 +181,5 @@ def _unmoved(stem: str, document: Mapping[str, Any]) -> str:
     return f"{sum(said == NOT_VALIDATED for said in told.values())} of {len(told)}" if told else ""
 
 
-def _python() -> tuple[str, str, str]:
-    found = ".".join(str(part) for part in sys.version_info[:3])
-    return "python", found, "" if sys.version_info >= (3, 11) else "install Python 3.11 or newer"
-
-
-def _library(name: str) -> tuple[str, str, str]:
-    try:
-        importlib.import_module(_MODULES.get(name, name.replace("-", "_")))
-        found = importlib.metadata.version(name)
-    except (ImportError, OSError, RuntimeError) as error:
-        return name, str(error), f"pip install {name}; in a checkout, make setup"
-    return name, found, ""
-
-
-def _engine() -> tuple[str, str, str]:
-    # In a process of its own: a module that is damaged may end the process that loads it.
-    try:
-        _in_child("import pocketsim.sim._engine")
-        from pocketsim.sim.base.build import build_digest
-    except RuntimeError as error:
-        return (
-            "pocketsim.sim._engine",
-            str(error),
-            "pip install --force-reinstall pocketsim; in a checkout, make setup",
-        )
-    return "pocketsim.sim._engine", f"build {build_digest()}", ""
-
-
-def _simgrid() -> str:
-    from pocketsim.sim.base.build import simgrid_file
-    from pocketsim.sim.base.engine_facts import SIMGRID
-
-    if simgrid_file().exists():
-        return f"ok      SimGrid: {SIMGRID}"
-    return 'absent  SimGrid, which run.fidelity = "flow" alone needs: make simgrid builds it'
-
-
-def _in_child(statement: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", statement], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise RuntimeError(lines[-1])
-
-
-_LIBRARIES = (
-    *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
-)
-_MODULES = {"pynacl": "nacl"}  # where a module has another name than what it comes in
 _USUAL = {"role": "person", "rate_per_s": "", "churn": "", "computer": ""}
 _SHOWN = 3  # of people
-_EXIT_INVALID = 2
-_EXIT_ENVIRONMENT = 5

@@ -1,20 +1,18 @@
-"""`profile list`, `compare`, `lint` and `export`: profiles weighed, each and against each other."""
+"""`profile compare`: how far devices differ."""
 
 from __future__ import annotations
 
-import enum
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.runs.run import AsJson
-from pocketsim.cli.ui import completion, console, options, output_paths
+from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui.options import AsJson
 
 if TYPE_CHECKING:
     from pocketsim.api.profile_stats import DeviceComparison
-    from pocketsim.sim.devices.lint import Finding
 
 Bytes = Annotated[
     int | None,
@@ -26,33 +24,6 @@ Bytes = Annotated[
         metavar="BYTES",
     ),
 ]
-
-
-class Format(enum.StrEnum):
-    """What to export a device to."""
-
-    rates = "rates"
-
-
-def names(as_json: AsJson = False) -> None:
-    """List shipped profiles: on what their numbers rest, and who says so."""
-    from pocketsim.api.profile_stats import BASES, shipped_profiles
-
-    rows = shipped_profiles()
-    if as_json:
-        console.data(json.dumps({"profiles": rows}, indent=1, ensure_ascii=False))
-        return
-    head = ("profile", "kind", *BASES, "costs alone", "on", "by")
-    cells = [
-        [
-            *(row[key] for key in ("profile", "kind")),
-            *(row[basis] or "-" for basis in BASES),
-            ", ".join(f"{count} {basis}" for basis, count in row["costs"].items()) or "-",
-            *(row[key] for key in ("on", "by")),
-        ]
-        for row in rows
-    ]
-    console.table("numbers of each profile, by what they rest on", head, cells)
 
 
 def compare(
@@ -81,7 +52,7 @@ def compare(
     form = output_paths.by_suffix(plot, _FIGURES) if plot else ""
     if plot:
         output_paths.check_outside_runs(plot)
-    found = compare_devices(*devices, size_bytes=_size_bytes(payload))
+    found = compare_devices(*devices, size_bytes=size_bytes(payload))
     figure = _figure(found, form) if form else b""
     if as_json:
         said = {"first": found.first, "size_bytes": found.size_bytes, "rows": found.rows()}
@@ -94,85 +65,7 @@ def compare(
         console.say(f"figure: {plot}")
 
 
-def lint(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Profiles, files or names.",
-            metavar="FILE...",
-            autocompletion=completion.documents("device", "implementation"),
-        ),
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Say what is allowed in profiles and still suspicious; exit 3 if something is.
-
-    What `check` refuses is refused here, too. Findings of shipped profiles are explained.
-    """
-    from pocketsim.api.profile_stats import lint_profile
-
-    found = {str(file): lint_profile(file) for file in files}
-    if as_json:
-        console.data(json.dumps(_told(found), indent=1, ensure_ascii=False))
-    for file, findings in found.items():
-        if not as_json:
-            _say(file, findings)
-    if any(not one.explained for findings in found.values() for one in findings):
-        raise typer.Exit(_EXIT_CHECK_FAILED)
-
-
-def export(
-    device: Annotated[
-        str,
-        typer.Argument(
-            help="Device, a file or a name.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
-        ),
-    ],
-    to: Annotated[
-        Format,
-        typer.Option(
-            "--to",
-            help="rates: operations per second and seconds per operation, for other simulators.",
-            metavar="FORMAT",
-            parser=options.one_of(Format, "--to"),
-        ),
-    ] = Format.rates,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="File to write (.json or .csv); JSON to stdout without.",
-            metavar="FILE",
-        ),
-    ] = None,
-    payload: Bytes = None,
-) -> None:
-    """Write a device for users of other simulators: rates with 95 % intervals, and its sockets.
-
-    `pocketsim schema rates` describes the JSON, which says what Shadow can be told of it; CSV has
-    the operations alone.
-    """
-    del to  # there is one
-    from pocketsim.api.profile_stats import device_rates
-    from pocketsim.sim.export import rates
-
-    form = output_paths.by_suffix(out, _RATES) if out else "json"
-    if out:
-        output_paths.check_outside_runs(out)
-    found = rates.Rates(**device_rates(device, _size_bytes(payload)))
-    text = rates.as_csv(found) if form == "csv" else rates.as_json(found)
-    if out is None:
-        console.data(text.rstrip("\n"))
-        return
-    with output_paths.replacing(out) as aside:
-        aside.write_text(text, encoding="utf-8")
-    output_paths.tell(out)
-
-
-def _size_bytes(payload: int | None) -> float:
+def size_bytes(payload: int | None) -> float:
     """Return how many bytes operations are given: the usual number where the user does not say."""
     from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
@@ -215,25 +108,4 @@ def _figure(found: DeviceComparison, form: str) -> bytes:
     return printed.picture(chart, form)
 
 
-def _say(file: str, findings: list[Finding]) -> None:
-    """Write what is suspicious as data; what is explained, and that there is nothing, to people."""
-    for one in findings:
-        line = f"{file}: {one.path}: {one.reason} [{one.rule}]"
-        if one.explained:
-            console.say(f"{line}; explained: {one.explained}")
-        else:
-            console.data(line)
-    if all(one.explained for one in findings):
-        console.say(f"{file}: ok")
-
-
-def _told(found: dict[str, list[Finding]]) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    findings = [{"profile": file, **asdict(one)} for file in found for one in found[file]]
-    return {"findings": findings, "open": sum(not one["explained"] for one in findings)}
-
-
 _FIGURES = {".svg": "svg", ".pdf": "pdf", ".html": "html"}
-_RATES = {".json": "json", ".csv": "csv"}
-_EXIT_CHECK_FAILED = 3

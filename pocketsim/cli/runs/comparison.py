@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.cli.runs import report
+from pocketsim.cli.runs.run_directories import complete
 from pocketsim.cli.ui import console
 from pocketsim.sim.base.errors import UserError, shown
 
@@ -86,7 +86,7 @@ def _runs(argument: str) -> list[Run]:
 
     matches = [Path(name) for name in sorted(glob.glob(argument))]  # noqa: PTH207 - from the root
     paths = [path for path in matches if path.is_dir()] or [Path(argument)]
-    return list(load(*(glob.escape(str(run)) for path in paths for run in report.complete(path))))
+    return list(load(*(glob.escape(str(run)) for path in paths for run in complete(path))))
 
 
 def _names(groups: Sequence[Sequence[Run]]) -> str:

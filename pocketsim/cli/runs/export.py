@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.runs.report import complete
+from pocketsim.cli.runs.run_directories import complete
 from pocketsim.cli.ui import console, options, output_paths
 from pocketsim.sim.base.errors import ScenarioError
 

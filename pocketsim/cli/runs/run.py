@@ -9,33 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pocketsim.api.documents import catalog
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli.ui import code_consent, completion, console, progress, run_summary
+from pocketsim.cli.ui import code_consent, console, progress, run_summary
 from pocketsim.cli.ui.code_consent import AllowCode
+from pocketsim.cli.ui.options import AsJson, Jobs, Out, Overrides, ScenarioFile, from_here
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.run.children import default_jobs
-
-ScenarioFile = Annotated[
-    Path,
-    typer.Argument(
-        help="Scenario file (TOML), or the name of one that comes with the project.",
-        metavar="FILE",
-        autocompletion=completion.documents("scenario"),
-    ),
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="Override, such as workload.rate=16/s.",
-        metavar="KEY=VALUE",
-        autocompletion=completion.overrides,
-    ),
-]
-Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def run(  # noqa: PLR0913 - each is an option
@@ -77,12 +56,6 @@ def run(  # noqa: PLR0913 - each is an option
         return
     metrics = [results.read_metrics(outcome.directory) for outcome in outcomes]
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
-
-
-def from_here(overrides: list[str] | None) -> list[str]:
-    """Return overrides, of which paths of documents are from where the user is."""
-    parts = [override.partition("=") for override in overrides or []]
-    return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
 def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, way: Any = None) -> list[Any]:

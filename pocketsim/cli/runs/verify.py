@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.cli.runs import export
-from pocketsim.cli.runs.report import complete
-from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.runs.run_directories import complete
 from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import AsJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

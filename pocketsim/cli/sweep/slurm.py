@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.runs.run import Out
-from pocketsim.cli.sweep.run import Keep, SweepFile, check_kept, study_of
+from pocketsim.cli.sweep.study import Keep, SweepFile, check_kept, study_of
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
+from pocketsim.cli.ui.options import Out
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -1,4 +1,4 @@
-"""What commands have in common: how much they say, words to choose from, a bad --out's blame."""
+"""Options that several commands have, and what makes a function a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from pocketsim.cli.ui import console, output_paths
+from pocketsim.api.documents import catalog
+from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import at_home
 
@@ -20,12 +21,38 @@ Words = TypeVar("Words", bound=enum.StrEnum)
 
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Scenario file (TOML), or the name of one that comes with the project.",
+        metavar="FILE",
+        autocompletion=completion.documents("scenario"),
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Override, such as workload.rate=16/s.",
+        metavar="KEY=VALUE",
+        autocompletion=completion.overrides,
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def say_as_asked(quiet: bool, verbose: bool) -> None:
     """Set how much is said, if the options say so."""
     if quiet or verbose:
         console.set_level(-1 if quiet else 1)
+
+
+def from_here(overrides: list[str] | None) -> list[str]:
+    """Return overrides, of which paths of documents are from where the user is."""
+    parts = [override.partition("=") for override in overrides or []]
+    return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
 def one_of(known: type[Words], name: str) -> Callable[[str], Words]:

@@ -1,0 +1,79 @@
+"""`calibrate sensitivity`: what published rows say of each number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui.options import Jobs
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.run.children import default_jobs
+
+if TYPE_CHECKING:
+    from pocketsim.calibration.validate.sensitivity import Entry
+
+
+def sensitivity(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Table to write (TOML).", metavar="FILE")
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Numbers alone, such as 'moto_g04s:operations.*'.", metavar="PATTERN"
+        ),
+    ] = None,
+    subset: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--subset",
+            help="Groups or ids of published rows, as udp or 'B1_*'.",
+            autocompletion=completion.subsets,
+        ),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=2, help="Of each run; twice as many to make sure.")
+    ] = 4,
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, help="Of Sobol' indices, a power of 2; 0 for none.")
+    ] = 64,
+    jobs: Jobs = None,
+) -> None:
+    """Double every number, one at a time, and tell what that moves of what published rows say.
+
+    What is made is kept in a journal beside the table: what was interrupted goes on from there. No
+    profile or scenario is changed.
+    """
+    from pocketsim.calibration.fit.inverse import sensitivity as table
+    from pocketsim.sim.base.designs import doubt_of_samples
+
+    if samples & (samples - 1):
+        raise UserError(f"--samples must be a power of 2, as 64, not {samples}")
+    if samples and (doubt := doubt_of_samples(samples)):
+        console.say(f"warning: {doubt}")
+    output_paths.check_outside_runs(out)
+    chosen = table.Options(
+        tuple(only) if only else None, tuple(subset) if subset else None, repetitions, samples
+    )
+    journal = output_paths.journal_of(out)
+    with output_paths.writing(out):
+        found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry, _tell_points)
+    with output_paths.replacing(out) as aside:
+        aside.write_text(table.as_toml(found), encoding="utf-8")
+    verdicts = Counter(entry.verdict for entry in found.entries)
+    console.table("what doubling does", ("verdict", "numbers"), sorted(verdicts.items()))
+    output_paths.tell(out)
+
+
+def _tell_entry(entry: Entry, number: int, count: int) -> None:
+    moved = f", {entry.change.row} by {entry.change.ratio:+.1%}" if entry.change else ""
+    name = f"{Path(entry.documents[0]).stem}:{entry.key}"
+    console.say(f"{number}/{count} {name}: {entry.verdict}{moved}")
+
+
+def _tell_points(done: int, count: int) -> None:
+    console.say(f"Sobol' indices: {done} of {count} points")

@@ -1,0 +1,68 @@
+"""`check`: documents are checked, and nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.api.documents.catalog import KINDS, document_file
+from pocketsim.cli.documents.show import lines_of_files
+from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui.warnings import warn
+from pocketsim.sim.base.errors import UserError
+
+
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Scenarios, sweeps or profiles (TOML), files or names.",
+            metavar="FILE...",
+            autocompletion=completion.documents(*KINDS),
+        ),
+    ],
+) -> None:
+    """Check documents without running; exit 2 on a mistake."""
+    failed = False
+    for file in files:
+        try:
+            found = _check(document_file(file, *KINDS))
+        except UserError as error:
+            console.fail(str(error))
+            failed = True
+        else:
+            console.say(f"{file}: ok")
+            for line in found:
+                console.say(f"{file}: {line}")
+    if failed:
+        raise typer.Exit(_EXIT_INVALID)
+
+
+def _check(file: Path) -> list[str]:
+    """Check a document, or raise UserError; return what to know of a scenario's files."""
+    from pocketsim.sim.base.documents import read_toml
+    from pocketsim.sim.devices import implementation, profile
+    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.resolve import resolve
+
+    _, data = read_toml(file)
+    if "sweep" in data:
+        from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
+
+        points = load_sweep(file, Path()).points
+        warn(task.document for point in points for task in point.tasks)
+    elif isinstance(data.get("device"), dict):
+        profile.load(file)
+    elif isinstance(data.get("implementation"), dict):
+        implementation.load(file)
+    else:
+        document = load(file)
+        resolve(document)
+        warn([document])
+        return lines_of_files(document)
+    return []
+
+
+_EXIT_INVALID = 2

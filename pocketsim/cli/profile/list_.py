@@ -1,0 +1,29 @@
+"""`profile list`: on what the numbers of shipped profiles rest."""
+
+from __future__ import annotations
+
+import json
+
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import AsJson
+
+
+def names(as_json: AsJson = False) -> None:
+    """List shipped profiles: on what their numbers rest, and who says so."""
+    from pocketsim.api.profile_stats import BASES, shipped_profiles
+
+    rows = shipped_profiles()
+    if as_json:
+        console.data(json.dumps({"profiles": rows}, indent=1, ensure_ascii=False))
+        return
+    head = ("profile", "kind", *BASES, "costs alone", "on", "by")
+    cells = [
+        [
+            *(row[key] for key in ("profile", "kind")),
+            *(row[basis] or "-" for basis in BASES),
+            ", ".join(f"{count} {basis}" for basis, count in row["costs"].items()) or "-",
+            *(row[key] for key in ("on", "by")),
+        ]
+        for row in rows
+    ]
+    console.table("numbers of each profile, by what they rest on", head, cells)

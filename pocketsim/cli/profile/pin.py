@@ -1,0 +1,46 @@
+"""`profile pin`: a device's profile as that of a process on a core of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.cli.ui import completion, output_paths
+
+
+def pin(
+    device: Annotated[
+        str,
+        typer.Argument(
+            help="Device, a file or a name.",
+            metavar="PROFILE",
+            autocompletion=completion.documents("device"),
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
+    ],
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            help="Report that the profile was made of: how long sending takes that wakes the "
+            "receiver. Once for each report.",
+            metavar="REPORT",
+        ),
+    ] = None,
+) -> None:
+    """Write a device's profile as that of one process that is pinned to one core.
+
+    Two such devices are the two ends of a trade on one computer, each on a core of its own.
+    """
+    from pocketsim.api.calibrate import pinned
+    from pocketsim.sim.devices.profile import load
+
+    text = pinned(device, out, reports or [])
+    with output_paths.replacing(out) as aside:
+        aside.write_text(text, encoding="utf-8")
+        load(aside)
+    output_paths.tell(out)

@@ -1,0 +1,43 @@
+"""`sweep report`: one page about the runs of a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.cli.runs import report as run_report
+from pocketsim.cli.sweep.study import (
+    EXIT_SOME_LACK,
+    OUT,
+    WHOLE,
+    Shard,
+    SweepFile,
+    run_command,
+    study_of,
+)
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import Out
+
+
+def report(
+    file: SweepFile,
+    page: Annotated[
+        Path, typer.Option("-o", "--page", help="HTML file to write.", metavar="PAGE")
+    ] = Path("report.html"),
+    plotly_js: run_report.PlotlyJs = None,
+    out: Out = OUT,
+    shard: Shard = WHOLE,
+) -> None:
+    """Write one HTML page about the runs of a sweep that are there.
+
+    Runs of which only metrics were kept have no page.
+    """
+    study = study_of(file, out, shard)
+    directories = [run.directory for run in study.runs]
+    if not directories:
+        remedy = f"`{run_command(file, out, shard)}` makes them"
+        console.fail(f"no run has a directory; {remedy}")
+        raise typer.Exit(EXIT_SOME_LACK)
+    run_report.report(directories, page, plotly_js)

@@ -1,0 +1,1 @@
+"""`validate`: simulations beside what was published."""
