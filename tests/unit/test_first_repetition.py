@@ -6,7 +6,7 @@ import pytest
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
-from pocketsim.report.runs.shipped_scenarios import Originals
+from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
@@ -101,9 +101,9 @@ def test_mistakes_are_named(scenario, overrides, reason):
 
 def test_it_is_still_the_shipped_experiment():
     path = catalog.PACKAGE / "scenarios/throughput/iroh_reconnect_100b.toml"
-    originals = Originals()
-    assert originals.hold(resolved(path, *LATER))
-    assert not originals.hold(resolved(path, *LATER, "run.duration=1s"))
+    shipped = ShippedScenarios()
+    assert shipped.hold(resolved(path, *LATER))
+    assert not shipped.hold(resolved(path, *LATER, "run.duration=1s"))
 
 
 @pytest.mark.engine

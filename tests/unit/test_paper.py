@@ -22,7 +22,7 @@ from pocketsim import testing
 from pocketsim.calibration.validate import published
 from pocketsim.report.html.page import data_csv
 from pocketsim.report.paper import methods, paper_files, printed, prose
-from pocketsim.report.paper.line_styles import looks
+from pocketsim.report.paper.line_styles import line_styles
 from pocketsim.report.runs.run import load
 from pocketsim.report.sections.page_layout import UNPROBED, arranged
 from pocketsim.sim.run import results
@@ -234,7 +234,7 @@ def grey(colour):
 def test_lines_of_a_legend_differ_without_colour(charts):
     compared = 0
     for one in charts:
-        traces = list(zip(one.chart.data, looks(one.chart.data), strict=True))
+        traces = list(zip(one.chart.data, line_styles(one.chart.data), strict=True))
         shown = [(trace, look) for trace, look in traces if trace.showlegend is not False]
         for (trace, look), (_, other) in itertools.combinations(shown, 2):
             if trace.type == "scatter":

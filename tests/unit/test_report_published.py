@@ -16,7 +16,7 @@ from pocketsim.report import write_report
 from pocketsim.report.charts import ladders, rates
 from pocketsim.report.runs import shipped_scenarios
 from pocketsim.report.runs.run import Run, as_series, load
-from pocketsim.report.runs.shipped_scenarios import Originals
+from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
 from pocketsim.sim.scenario import load as load_scenario
 from pocketsim.sim.scenario.resolve import Rung, resolve
 
@@ -118,7 +118,7 @@ def test_without_a_checkout_a_validation_says_which_runs_are_meant(
 def test_every_rung_of_every_published_scenario_is_known(root: Path):
     """Also those of EVA, of tokens and of computing: nothing else takes their marks away."""
     paths = {row.target.scenario for row in published.rows() if row.target.scenario}
-    known = Originals()
+    known = ShippedScenarios()
     for path in sorted(paths):
         assert all(known.hold(rung.resolved) for rung in rungs(root / "pocketsim" / path)), path
 

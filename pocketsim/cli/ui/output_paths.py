@@ -1,4 +1,4 @@
-"""Where a command may write what a user asks for: nowhere in a run directory, and where he can.
+"""Where a command may write what a user asks for: nowhere in a run directory.
 
 What is written appears whole or not at all, so that a failure leaves what was there before.
 """

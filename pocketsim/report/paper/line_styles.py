@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """What one trace is drawn with, in matplotlib's words."""
 
     colour: str
@@ -26,8 +26,8 @@ class Look:
     hatch: str
 
 
-def looks(traces: Sequence[Any]) -> list[Look]:
-    """Return the looks of a chart's traces, in order.
+def line_styles(traces: Sequence[Any]) -> list[LineStyle]:
+    """Return the style of each of a chart's traces, in order.
 
     Dashes and symbols that a chart has chosen are kept where they tell its lines apart. Traces of
     one colour and dash belong together: those after the first are in no legend, and have symbols.
@@ -35,7 +35,8 @@ def looks(traces: Sequence[Any]) -> list[Look]:
     kinds = list(dict.fromkeys(map(_kind, traces)))
     dashes = {dash for _, dash in kinds}
     return [
-        _look(trace, kinds.index(_kind(trace)), has_own_dash=len(dashes) > 1) for trace in traces
+        _line_style(trace, kinds.index(_kind(trace)), has_own_dash=len(dashes) > 1)
+        for trace in traces
     ]
 
 
@@ -43,10 +44,10 @@ def _kind(trace: Any) -> tuple[str, str]:
     return _colour(trace), _dash(trace)
 
 
-def _look(trace: Any, place: int, *, has_own_dash: bool) -> Look:
+def _line_style(trace: Any, place: int, *, has_own_dash: bool) -> LineStyle:
     symbol = None if trace.type != "scatter" else trace.marker.symbol
     dash = _dash(trace) if has_own_dash else theme.DASHES[place % len(theme.DASHES)]
-    return Look(
+    return LineStyle(
         colour=_colour(trace),
         line=_LINES[dash],
         marker=_SYMBOLS[symbol] if symbol else _MARKERS[place % len(_MARKERS)],

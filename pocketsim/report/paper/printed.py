@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.report.charts import theme
-from pocketsim.report.paper.line_styles import Look, looks
+from pocketsim.report.paper.line_styles import LineStyle, line_styles
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -123,17 +123,17 @@ def _at(values: Sequence[Any], places: Places) -> np.ndarray[Any, np.dtype[np.fl
 
 
 def _shade(axes: Axes, shape: Any) -> None:
-    look: dict[str, Any] = {"facecolor": shape.fillcolor, "linewidth": 0, "zorder": 0}
+    style: dict[str, Any] = {"facecolor": shape.fillcolor, "linewidth": 0, "zorder": 0}
     if shape.xref.endswith("domain"):
-        axes.axhspan(shape.y0, shape.y1, **look)
+        axes.axhspan(shape.y0, shape.y1, **style)
     else:
-        axes.axvspan(shape.x0, shape.x1, **look)
+        axes.axvspan(shape.x0, shape.x1, **style)
 
 
 def _note(axes: Axes, note: Any, shape: Any) -> None:
     """Write what a shaded span is: across its top, or where it is narrow along its left edge."""
-    look: dict[str, Any] = {"va": "top", "fontsize": 6, "color": _FAINT}
-    text = axes.text(note.x, 0.97, f" {note.text}", transform=axes.get_xaxis_transform(), **look)
+    style: dict[str, Any] = {"va": "top", "fontsize": 6, "color": _FAINT}
+    text = axes.text(note.x, 0.97, f" {note.text}", transform=axes.get_xaxis_transform(), **style)
     start, end = (axes.transData.transform((x, 0))[0] for x in (shape.x0, shape.x1))
     if text.get_window_extent().width > end - start:
         text.set_rotation(90)
@@ -144,13 +144,13 @@ def _traces(axes: Axes, chart: go.Figure, places: Mapping[str, Places]) -> list[
     found: list[Handle] = []
     ends = np.zeros(len(places["y"]))
     boxes = [trace for trace in chart.data if trace.type == "box"]
-    for trace, look in zip(chart.data, looks(chart.data), strict=True):
+    for trace, style in zip(chart.data, line_styles(chart.data), strict=True):
         if trace.type == "scatter":
-            handle = _scatter(axes, trace, look, places)
+            handle = _scatter(axes, trace, style, places)
         elif trace.type == "bar":
-            handle = _bars(axes, trace, look, places["y"], ends)
+            handle = _bars(axes, trace, style, places["y"], ends)
         else:
-            handle = _boxes(axes, trace, look, places["x"], (boxes.index(trace), len(boxes)))
+            handle = _boxes(axes, trace, style, places["x"], (boxes.index(trace), len(boxes)))
         if trace.name and trace.showlegend is not False and len(trace.x):
             found.append((handle, _lines(trace.name, _NAME_LETTERS)))
     return found
@@ -160,38 +160,38 @@ def _is_known(trace: Any) -> bool:
     return trace.type in {"scatter", "box"} or (trace.type == "bar" and trace.orientation == "h")
 
 
-def _scatter(axes: Axes, trace: Any, look: Look, places: Mapping[str, Places]) -> Any:
+def _scatter(axes: Axes, trace: Any, style: LineStyle, places: Mapping[str, Places]) -> Any:
     x, y = (_at(trace[side], places[side]) for side in "xy")
     mode = trace.mode or "lines+markers"
     sizes = np.broadcast_to(np.array(_or(trace.marker.size, _MARKER_PX), dtype=float), x.shape)
-    line = look.line if "lines" in mode and trace.line.width != 0 else "none"
-    style: dict[str, Any] = {
-        "color": look.colour,
+    line = style.line if "lines" in mode and trace.line.width != 0 else "none"
+    options: dict[str, Any] = {
+        "color": style.colour,
         "linestyle": line,
         "linewidth": _PT * _or(trace.line.width, _LINE_PX),
-        "marker": look.marker if "markers" in mode else "none",
+        "marker": style.marker if "markers" in mode else "none",
         "markersize": _PT * float(sizes.max(initial=0.0)),
         "markevery": np.flatnonzero(sizes).tolist(),
-        "markerfacecolor": "white" if look.is_open else look.colour,
+        "markerfacecolor": "white" if style.is_open else style.colour,
         "alpha": trace.opacity,
     }
     high, low = trace.error_y.array, trace.error_y.arrayminus
     if high is None:
-        return axes.plot(x, y, **style)[0]
+        return axes.plot(x, y, **options)[0]
     bars: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
-    return axes.errorbar(x, y, yerr=np.array([low, high], dtype=float), **bars, **style)
+    return axes.errorbar(x, y, yerr=np.array([low, high], dtype=float), **bars, **options)
 
 
-def _bars(axes: Axes, trace: Any, look: Look, places: Places, ends: Any) -> Any:
+def _bars(axes: Axes, trace: Any, style: LineStyle, places: Places, ends: Any) -> Any:
     """Draw bars that lie, each where the one before it in its row ended."""
     at, long = [places[name] for name in trace.y], np.array(trace.x, dtype=float)
-    edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": look.hatch}
-    handle = axes.barh(at, long, left=ends[at], height=0.7, color=look.colour, **edge)
+    edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": style.hatch}
+    handle = axes.barh(at, long, left=ends[at], height=0.7, color=style.colour, **edge)
     ends[at] += long
     return handle
 
 
-def _boxes(axes: Axes, trace: Any, look: Look, places: Places, turn: tuple[int, int]) -> Any:
+def _boxes(axes: Axes, trace: Any, style: LineStyle, places: Places, turn: tuple[int, int]) -> Any:
     """Draw boxes of one of several traces, side by side: `turn` is which one, of how many."""
     place, count = turn
     wide = _BOX / count
@@ -206,7 +206,7 @@ def _boxes(axes: Axes, trace: Any, look: Look, places: Places, turn: tuple[int, 
         widths=0.8 * wide,
         patch_artist=True,
         manage_ticks=False,
-        boxprops={"facecolor": look.colour, "hatch": look.hatch, "edgecolor": _INK, "alpha": 0.6},
+        boxprops={"facecolor": style.colour, "hatch": style.hatch, "edgecolor": _INK, "alpha": 0.6},
         medianprops={"color": _INK, "linewidth": 1.4},
     )
     return drawn["boxes"][0]

@@ -1,7 +1,7 @@
 """The runs of a report as they lie on disk, told apart and grouped the way that charts show them.
 
 What a report can say of a run at all is here; how its values are put in words is in `points`, and
-which published figures belong to it in `originals`.
+which published figures belong to it in `shipped_scenarios`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.calibration.validate import published
 from pocketsim.report.runs import points
 from pocketsim.report.runs.points import Setting
-from pocketsim.report.runs.shipped_scenarios import Originals
+from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
 from pocketsim.sim.run import results
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Run:
     `axes` are what tells it from the other runs of its scenario beside transport, payload and rate,
     by key of the scenario; `rung_axes` those of its ladder, as published rows name them. `point` is
     what was asked for differently than the document says, or varies in it. Published figures belong
-    to the run only if it `is_original`: made of the scenario as it comes with the project.
+    to the run only if it `is_shipped`: made of the scenario as it comes with the project.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class Run:
     rung_axes: dict[str, Any]
     settings: dict[str, Setting]
     point: tuple[str, ...]
-    is_original: bool
+    is_shipped: bool
     metrics: Metrics
     resolved: Resolved
 
@@ -126,17 +126,17 @@ class Series:
         return sorted(found, key=lambda row: (row.target.rate_min_per_s, row.run or 0))
 
 
-def load(run_dirs: Iterable[Path], originals: Collection[Path] = ()) -> list[Run]:
+def load(run_dirs: Iterable[Path], known_shipped: Collection[Path] = ()) -> list[Run]:
     """Return the runs by scenario, transport, payload, axes and rate, whatever the order given.
 
-    `originals` are run directories known to be of scenarios as they come with the project, such as
-    those of a validation; of others it is found out. Raises ScenarioError for a run whose files
+    `known_shipped` are run directories known to be of scenarios as they come with the project, such
+    as those of a validation; of others it is found out. Raises ScenarioError for a run whose files
     do not say what they would have to: damaged, or of another version.
     """
-    shipped = Originals()
+    shipped = ShippedScenarios()
     # A copy of a run in another folder is the same run: its directory's name says what it is.
     paths = {(path.parent.name, path.name): path for path in map(Path, run_dirs)}
-    read = [_run(path, shipped, originals) for path in paths.values()]
+    read = [_run(path, shipped, known_shipped) for path in paths.values()]
     found = [run for group in by_scenario(read).values() for run in _told_apart(group)]
     return sorted(found, key=_order)
 
@@ -178,7 +178,7 @@ def as_series(runs: Sequence[Run]) -> list[Series]:
 def answers(run: Run, target: published.Target) -> bool:
     """Return whether a run is among those that answer a published row, at whatever rate."""
     return (
-        run.is_original
+        run.is_shipped
         and Path(target.scenario).stem == run.scenario
         and target.transport == run.transport
         and target.payload_bytes in {None, run.payload_bytes}
@@ -251,7 +251,7 @@ def _series(runs: Sequence[Run], rows: Iterable[published.Row]) -> Series:
     )
 
 
-def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
+def _run(path: Path, shipped: ShippedScenarios, known_shipped: Collection[Path]) -> Run:
     resolved = results.read_resolved(path)
     metrics, manifest = results.read_metrics(path), results.read_manifest(path)
     rung = metrics["rung"]
@@ -266,7 +266,7 @@ def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
         rung_axes=rung.get("axes", {}),
         settings=_settings(manifest, resolved),
         point=tuple(manifest["point"]),
-        is_original=path in originals or shipped.hold(resolved),
+        is_shipped=path in known_shipped or shipped.hold(resolved),
         metrics=metrics,
         resolved=resolved,
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-class Originals:
+class ShippedScenarios:
     """The scenarios that published rows name, below `root`; each is read when it is asked for.
 
     An installed package comes without them: then no run is known to be of one.
