@@ -286,7 +286,7 @@ def test_a_short_form_runs(calls, pocketsim, finished):
 
 @pytest.mark.engine
 def test_the_example_of_events_runs(folder, finished):
-    # README's is tests/unit/test_library.py's.
+    # README's is tests/unit/api/test_library.py's.
     _, example = (block for kind, block in BLOCKS if kind == "python")
     path = folder / finished["run"] / "events.parquet"
     code, replaced = re.subn('"runs/[^"]*"', repr(str(path)), example)

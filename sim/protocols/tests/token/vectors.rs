@@ -1,4 +1,6 @@
-//! Tokens made here, as libsodium makes them: `tests/unit/test_offline_tokens.py` has the other half.
+//! Tokens made here, as libsodium makes them.
+//!
+//! `tests/unit/sim/export/test_offline_tokens.py` has the other half.
 //!
 //! Ed25519 leaves nothing to chance, so two independent programs that follow the format write
 //! the same bytes from the same keys. `offline_tokens.json` was written by Python alone,

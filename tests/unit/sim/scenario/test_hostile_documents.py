@@ -29,7 +29,7 @@ from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 PROFILES = ROOT / "pocketsim/calibration/profiles"
 SCENARIO = """
 implementation = "{implementation}"

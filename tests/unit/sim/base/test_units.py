@@ -19,7 +19,7 @@ from pocketsim.sim.base.units import (
 )
 
 # The same table is read by the probe's tests.
-VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "quantities.json"
+VECTORS = Path(__file__).resolve().parents[3] / "vectors" / "quantities.json"
 SPELLINGS = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
 
 

@@ -12,7 +12,7 @@ import pocketsim as ps
 from pocketsim.sim.devices.numbers import numbers
 from pocketsim.sim.scenario.resolve import resolve
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CHANGES = {"run.repetitions": 3, "run.seed": 77}
 
 

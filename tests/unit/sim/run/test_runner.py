@@ -304,7 +304,7 @@ def test_children_load_no_more_than_they_need(scenario, tmp_path):
         "first_index": None,
         "out_dir": str(tmp_path),
     }
-    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-c", LEAN]
     subprocess.run(command, input=json.dumps(job), text=True, check=True, env=environment)

@@ -187,7 +187,7 @@ def test_without_rustup_a_target_cannot_be_had(
 
 def test_an_unknown_target_is_refused_as_such() -> None:
     command = [sys.executable, "-m", "tools.android.cargo", "no-such-target", "build"]
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
     assert done.returncode == 2
     assert "aarch64-linux-android" in done.stderr

@@ -97,7 +97,7 @@ def complete(parameter, context, incomplete):
 def completed(folder, line):
     """Return what a shell that stands in `folder` is offered at the end of a line."""
     variables = {
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[3]),
         "_POCKETSIM_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(line.split(" ")) - 1),

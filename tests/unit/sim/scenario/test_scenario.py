@@ -10,7 +10,7 @@ from pocketsim.sim.scenario import load, schema
 from pocketsim.sim.scenario.resolve import digest, resolve
 from support import mistakes
 
-SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.toml"))
+SHIPPED = sorted((Path(__file__).parents[4] / "pocketsim/scenarios").glob("*/*.toml"))
 
 FACTOR = "count = 2\ncost_factors = {%s = {value=2, source='x', %s}}"
 

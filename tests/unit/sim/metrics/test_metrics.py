@@ -21,7 +21,7 @@ from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import compute, own_protocol, queues, town, trades, transfers
 from pocketsim.sim.metrics.intervals import of_shares
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
+GOLDEN = Path(__file__).parents[3] / "golden" / "metrics.json"
 
 
 def table(rows: list[tuple[int, float, str, int, int, str | None, bool]]) -> pa.Table:

@@ -23,7 +23,7 @@ from pocketsim.sim.scenario import (
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 
-SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.toml"))
+SHIPPED = sorted((Path(__file__).parents[4] / "pocketsim/scenarios").glob("*/*.toml"))
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},

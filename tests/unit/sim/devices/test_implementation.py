@@ -236,7 +236,7 @@ def test_what_a_scenario_says_goes_before_the_implementation(scenario):
 
 def old_profile(folder):
     path = folder / "old.toml"
-    path.write_text((Path(__file__).parents[1] / "support/profile_0_1.toml").read_text())
+    path.write_text((Path(__file__).parents[3] / "support/profile_0_1.toml").read_text())
     return path
 
 

@@ -20,7 +20,7 @@ from scipy import stats
 import pocketsim as ps
 from pocketsim.sim.scenario import load
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MODULES = [
     "pocketsim",
     "pocketsim.api.documents.catalog",

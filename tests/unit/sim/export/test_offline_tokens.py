@@ -18,7 +18,7 @@ from nacl.signing import SigningKey
 from pocketsim.sim.export.findings import MalformedError
 from pocketsim.sim.export.offline_token import Pair, Token, decode_batch, verify
 
-VECTORS = Path(__file__).resolve().parents[2] / "sim" / "protocols" / "tests" / "vectors"
+VECTORS = Path(__file__).resolve().parents[4] / "sim" / "protocols" / "tests" / "vectors"
 HANDS = ("alice", "bob", "carol", "authority")
 
 

@@ -33,7 +33,7 @@ from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation, profile
 from pocketsim.sim.devices.numbers import numbers
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[5]
 LAPTOP = "calibration/profiles/devices/thinkpad_l13.toml"
 ROWS = [row for row in published.rows() if row.id in {"F3_sign", "F3_verify"}]
 
