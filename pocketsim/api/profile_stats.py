@@ -1,4 +1,4 @@
-"""Profiles weighed: what each rests on, how far devices differ, what is suspicious, as rates.
+"""Statistics of profiles: what each rests on, how far devices differ, what is suspicious, rates.
 
 The numbers of one profile as a table are `pocketsim.api.profiles`'.
 """

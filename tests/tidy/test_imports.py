@@ -72,6 +72,7 @@ BY_NAME = {
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/api/test_library.py
 }
 ROOMS_MAX = 18
+FOLDER_FILES_MAX = 12
 PACKAGES = ("sim", "calibration", "pocketsim")
 """From the bottom to the top; none imports a later one. Their roots are rooms, too."""
 
@@ -149,6 +150,14 @@ def test_rooms_import_what_is_said_and_nothing_else(repository: list[Path], root
 
 def test_rooms_are_few(root: Path) -> None:
     assert len(ARROWS) <= ROOMS_MAX
+
+
+def test_folders_outside_the_simulation_hold_few_files(root: Path) -> None:
+    package = root / "pocketsim"
+    rooms = (package / name for name in ("api", "extend", "report", "cli"))
+    folders = [package, *(path.parent for room in rooms for path in room.rglob("__init__.py"))]
+    sizes = {folder.relative_to(root): len(list(folder.glob("*.py"))) for folder in folders}
+    assert not {folder: size for folder, size in sizes.items() if size > FOLDER_FILES_MAX}
 
 
 def test_no_room_imports_itself_by_way_of_others() -> None:
