@@ -25,8 +25,8 @@ from pocketsim.cli.profile import export as profile_export
 from pocketsim.cli.profile import lint, pin, split
 from pocketsim.cli.profile import list_ as profile_list
 from pocketsim.cli.profile import show as profile_show
-from pocketsim.cli.runs import compare, export, metrics, report, run, sensitivity, verify
-from pocketsim.cli.sweep import collect, plan, slurm, status
+from pocketsim.cli.runs import compare, export, metrics, report, run, verify
+from pocketsim.cli.sweep import collect, plan, sensitivity, slurm, status
 from pocketsim.cli.sweep import report as sweep_report
 from pocketsim.cli.sweep import run as sweep_run
 from pocketsim.cli.ui import console, default_command, examples, options, output_paths

@@ -160,6 +160,20 @@ def test_folders_outside_the_simulation_hold_few_files(root: Path) -> None:
     assert not {folder: size for folder, size in sizes.items() if size > FOLDER_FILES_MAX}
 
 
+def test_folders_of_a_room_import_one_way(repository: list[Path], root: Path) -> None:
+    modules = python_modules(repository, root)
+    folder = {
+        name: name if path.name == "__init__.py" else name.rpartition(".")[0]
+        for name, path in modules.items()
+    }
+    found: dict[str, set[str]] = {one: set() for one in folder.values()}
+    for name, path in modules.items():
+        others = {folder[other] for other in imported_modules(path, modules) & folder.keys()}
+        if room_of(name, root).startswith("pocketsim."):
+            found[folder[name]] |= others - {folder[name]}
+    graphlib.TopologicalSorter(found).prepare()
+
+
 def test_no_room_imports_itself_by_way_of_others() -> None:
     graphlib.TopologicalSorter(ARROWS).prepare()
 

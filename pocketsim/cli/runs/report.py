@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pocketsim.cli.runs.run_directories import RunDirectories, complete
 from pocketsim.cli.ui import output_folder, output_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-from pocketsim.cli.runs.run_directories import RunDirectories, complete
 
 PlotlyJs = Annotated[
     Path | None,

@@ -12,6 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.cli.runs.run import start
+from pocketsim.cli.sweep.study import (
+    EXIT_SOME_LACK,
+    OUT,
+    WHOLE,
+    Keep,
+    Shard,
+    SweepFile,
+    check_kept,
+    run_row,
+    study_of,
+)
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
 from pocketsim.cli.ui.options import AsJson, Jobs, Out
@@ -25,17 +36,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from pocketsim.api.study import Study
-from pocketsim.cli.sweep.study import (
-    EXIT_SOME_LACK,
-    OUT,
-    WHOLE,
-    Keep,
-    Shard,
-    SweepFile,
-    check_kept,
-    run_row,
-    study_of,
-)
 
 
 def run(  # noqa: PLR0913 - each is an option

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pocketsim.cli.runs.report import PlotlyJs, shared_plotly
 from pocketsim.cli.ui import completion, console, output_paths, progress
 from pocketsim.cli.ui.options import AsJson, Jobs, Out
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.validation import ValidationResult
-from pocketsim.cli.runs.report import PlotlyJs, shared_plotly
 
 
 def validate(

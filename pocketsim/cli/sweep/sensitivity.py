@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pocketsim.cli.runs.compare import Metrics
 from pocketsim.cli.runs.comparison import short
 from pocketsim.cli.sweep.study import SweepFile
 from pocketsim.cli.ui import console, output_paths
@@ -16,8 +17,6 @@ from pocketsim.cli.ui.run_summary import MAIN
 
 if TYPE_CHECKING:
     import pandas as pd
-
-from pocketsim.cli.runs.compare import Metrics
 
 
 def sensitivity(
