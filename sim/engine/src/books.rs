@@ -11,11 +11,9 @@ use pocketsim_protocols::contract::{
 use crate::costs::{Cost, Priced};
 use crate::energy::Accountant;
 use crate::plan::Plan;
-use crate::proximity::Passage;
 use crate::radio::Direction;
 use crate::timeline::Row;
 use crate::trace::{Tally, Trace};
-use crate::upkeep::Upkeeps;
 use crate::waits::Span;
 
 /// What is written down while a run goes on.
@@ -182,15 +180,21 @@ impl Books {
         }
     }
 
-    /// A contact of two phones takes a datagram.
-    pub(crate) fn meet(&mut self, phones: [NodeId; 2], passage: Passage, wire_bytes: u32) {
+    /// A contact of two phones takes a datagram, which keeps a link of this kind busy for so long.
+    pub(crate) fn meet(
+        &mut self,
+        phones: [NodeId; 2],
+        link: usize,
+        busy_s: Seconds,
+        wire_bytes: u32,
+    ) {
         // What waits until they part never takes the air.
-        if passage.busy_s > 0.0 {
+        if busy_s > 0.0 {
             self.trace.count(Tally::ContactDatagrams);
             self.trace.add(Tally::ContactBytes, wire_bytes);
         }
         if let Some(energy) = &mut self.energy {
-            energy.meet(phones.map(|phone| phone.0), passage.link, passage.busy_s);
+            energy.meet(phones.map(|phone| phone.0), link, busy_s);
         }
     }
 
@@ -212,16 +216,16 @@ impl Books {
     }
 
     /// Conversations at rest would have done this.
-    pub(crate) fn keep_up(&mut self, upkeeps: &Upkeeps) {
+    pub(crate) fn keep_up(&mut self, counts: &Reckoned) {
         let [sent, delivered, bytes] =
-            [upkeeps.sent, upkeeps.delivered, upkeeps.bytes].map(|count| count.round() as u64);
+            [counts.sent, counts.delivered, counts.bytes].map(|count| count.round() as u64);
         self.trace.add(Tally::DatagramsSent, sent);
         self.trace.add(Tally::DatagramsDelivered, delivered);
         self.trace.add(Tally::AccessBytes, bytes);
         let lost = sent - delivered;
         self.trace
             .add_drops(Tally::DatagramsDropped, Reason::LinkLoss, lost);
-        for (&operation, &cpu_s) in Operation::ALL.iter().zip(&upkeeps.cpu_s) {
+        for (&operation, &cpu_s) in Operation::ALL.iter().zip(&counts.cpu_s) {
             self.trace.spend(operation, cpu_s);
         }
     }
@@ -237,6 +241,18 @@ impl Books {
     pub(crate) fn into_trace(self) -> Trace {
         self.trace
     }
+}
+
+/// What is reckoned instead of simulated.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reckoned {
+    /// Datagrams that would have been sent, and of those the delivered.
+    pub(crate) sent: f64,
+    pub(crate) delivered: f64,
+    /// Bytes of those sent, with all headers.
+    pub(crate) bytes: f64,
+    /// Core seconds, by operation.
+    pub(crate) cpu_s: [Seconds; Operation::ALL.len()],
 }
 
 /// A datagram that never reaches a machine.

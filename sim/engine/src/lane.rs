@@ -13,15 +13,7 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::costs::Priced;
-
-/// One of a phone's two machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layer {
-    /// The upper one.
-    Application,
-    /// The lower one.
-    Transport,
-}
+use crate::stage::Layer;
 
 /// One round of a sender loop: a proposal, and then a sleep.
 #[derive(Clone, Copy, Debug, PartialEq)]

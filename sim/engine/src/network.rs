@@ -305,7 +305,7 @@ impl<B> Network<B> {
             return self.drop(now, books, &flight, Reason::ReceiverOff);
         }
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
-        books.meet([way.from, way.to], passage, bytes);
+        books.meet([way.from, way.to], passage.link, passage.busy_s, bytes);
         let sender = &mut self.senders[way.from.0 as usize];
         flight.lost[0] = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
         let token = self.flights.insert(flight) as u32;

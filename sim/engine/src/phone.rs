@@ -7,8 +7,9 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::costs::{Cost, CostTable, Priced};
-use crate::lane::{Input, LaneState, Layer, Next, Spare, Step};
+use crate::lane::{Input, LaneState, Next, Spare, Step};
 use crate::socket::SocketBuffer;
+use crate::stage::Layer;
 use crate::streams::Stream;
 use crate::task_lanes::TaskLanes;
 

@@ -10,10 +10,9 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::books::Books;
-use crate::lane::Layer;
 use crate::lanes::Lanes;
 use crate::resources::World;
-use crate::stage::Stage;
+use crate::stage::{Layer, Stage};
 use crate::upkeep::{Mode, Silence};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -41,13 +40,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
         end_s: Seconds,
     ) -> bool {
-        let before = self.upkeeps.sent;
+        let before = self.upkeeps.counts.sent;
         for phone in 0..self.phones.len() as u32 {
             self.transport(phone).wake_all(end_s);
             self.attend(stage, end_s, phone);
         }
-        books.keep_up(&self.upkeeps);
-        self.upkeeps.sent > before
+        books.keep_up(&self.upkeeps.counts);
+        self.upkeeps.counts.sent > before
     }
 
     /// Lets a conversation rest if its other end has nothing to say, either.

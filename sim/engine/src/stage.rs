@@ -6,11 +6,19 @@
 
 use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
-use crate::lane::Layer;
 use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::resources::{Carried, CpuDemand, Leg, World};
 use crate::waits::{Span, Waits};
+
+/// One of a phone's two machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The upper one.
+    Application,
+    /// The lower one.
+    Transport,
+}
 
 /// What comes due in the queue.
 pub(crate) enum Due {

@@ -5,10 +5,10 @@
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
-use crate::lane::{Input, Layer};
+use crate::lane::Input;
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
-use crate::stage::Stage;
+use crate::stage::{Layer, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// A lane posts a request of the transport on another. Where threads take turns, one of another

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
+use crate::books::Reckoned;
 use crate::costs::CostTable;
 use crate::habit::Habit;
 use crate::plan::{Access, Plan};
@@ -31,13 +32,8 @@ pub(crate) struct Upkeeps {
     /// Draws where in their rhythm ends are when they are woken.
     stream: Stream,
     keep_alive_s: Seconds,
-    /// Datagrams that would have been sent, and of those the delivered.
-    pub(crate) sent: f64,
-    pub(crate) delivered: f64,
-    /// Bytes of those sent, with all headers.
-    pub(crate) bytes: f64,
-    /// Core seconds, by operation.
-    pub(crate) cpu_s: [Seconds; Operation::ALL.len()],
+    /// What they would have come to until now.
+    pub(crate) counts: Reckoned,
 }
 
 /// Finds the habits of pairs with a phone on each of two networks, if they have any: of those whose
@@ -93,10 +89,7 @@ impl Upkeeps {
             find: None,
             stream: Stream::new(plan.seed, "rest", 0),
             keep_alive_s: plan.transport.keep_alive_s,
-            sent: 0.0,
-            delivered: 0.0,
-            bytes: 0.0,
-            cpu_s: [0.0; Operation::ALL.len()],
+            counts: Reckoned::default(),
         }
     }
 
@@ -198,15 +191,15 @@ impl Upkeeps {
     }
 
     fn count(&mut self, bytes: u32, sent: f64, delivered: f64) {
-        self.sent += sent;
-        self.delivered += delivered;
-        self.bytes += sent * f64::from(wire_bytes(bytes));
+        self.counts.sent += sent;
+        self.counts.delivered += delivered;
+        self.counts.bytes += sent * f64::from(wire_bytes(bytes));
     }
 
     fn operate(&mut self, operations: &[Operation], costs: &CostTable, bytes: u32, count: f64) {
         for &operation in operations {
             let cost = costs.mean(operation, bytes);
-            self.cpu_s[operation as usize] += count * cost.cpu_s;
+            self.counts.cpu_s[operation as usize] += count * cost.cpu_s;
         }
     }
 }
