@@ -59,9 +59,9 @@ def test_only_one_module_calls_simgrid(root: Path) -> None:
     code = {name: without_tests(bare(text)) for name, text in raw.items()}
     foreign = {name for name, text in raw.items() if 'extern "C"' in text}
     naming = {name for name, text in code.items() if re.search(r"\b(simgrid|SimGrid)\b", text)}
-    assert foreign == {"simgrid.rs"}
-    # The root declares it, one makes it, and one shows its options.
-    assert naming == {"lib.rs", "simgrid.rs", "run.rs", "python.rs"}
+    assert foreign == {"resources/simgrid.rs"}
+    # Its room declares it, one makes it, and one shows its options.
+    assert naming == {"resources/mod.rs", "resources/simgrid.rs", "run.rs", "python.rs"}
     assert re.findall(r"\bsimgrid::\w+", code["python.rs"]) == ["simgrid::MODEL_OPTIONS"]
 
 

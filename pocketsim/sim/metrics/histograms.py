@@ -1,7 +1,8 @@
 """Quantiles of durations that were only counted by bucket, as the engine's ledger has them.
 
 A bucket stands for its middle, which is off by at most half its width: `quantile_error` of a
-statement, as a share of the duration (sim/engine/src/histogram.rs). Nothing here reads a trace.
+statement, as a share of the duration (sim/engine/src/base/histogram.rs). Nothing here reads a
+trace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How long datagrams waited in the queues of radios, and how many found no room: of all phones.
 
-The engine counts each datagram once for every radio that took it (sim/engine/src/waits.rs).
-Quantiles are of a histogram, within 0.8 % of themselves (sim/engine/src/histogram.rs); means are
-exact.
+The engine counts each datagram once for every radio that took it
+(sim/engine/src/resources/waits.rs). Quantiles are of a histogram, within 0.8 % of themselves
+(sim/engine/src/base/histogram.rs); means are exact.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Everything random in the front half happens here and in the rest of this room, from streams named
 "repetition/<r>/...", r from the run's first repetition on. What the fields mean is said in
-sim/engine/src/plan.rs.
+sim/engine/src/plan/mod.rs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The plan: what one repetition hands to the engine, field by field, in SI units.
 
-The names and types are those of `Plan` in sim/engine/src/plan.rs, which says what each field means;
-a test compares the two. What goes to the engine as it stands in a resolved scenario has its types
-from there. Columns are arrays that the engine reads as they lie in memory. How they
-come about is the business of `sim.plan.build_plan`.
+The names and types are those of `Plan` in sim/engine/src/plan/mod.rs, which says what each field
+means; a test compares the two. What goes to the engine as it stands in a resolved scenario has its
+types from there. Columns are arrays that the engine reads as they lie in memory. How they come
+about is the business of `sim.plan.build_plan`.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ use pocketsim_protocols::contract::{
     Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Reason, Seconds,
 };
 
-use crate::costs::{Cost, Priced};
+use crate::cost::costs::{Cost, Priced};
 use crate::energy::Accountant;
 use crate::plan::Plan;
-use crate::radio::Direction;
+use crate::resources::radio::Direction;
+use crate::resources::waits::Span;
 use crate::timeline::Row;
 use crate::trace::{Tally, Trace};
-use crate::waits::Span;
 
 /// What is written down while a run goes on.
 pub(crate) struct Books {

@@ -5,9 +5,9 @@
 
 use pocketsim_protocols::bursts::{self, Chain, Crossing};
 
+use crate::base::streams::Stream;
 use crate::order::Way;
 use crate::plan::Bursts;
-use crate::streams::Stream;
 
 /// The chains of one run, by phone; where a network has no bursts there is none.
 pub(crate) struct Chains {

@@ -12,7 +12,7 @@ use pocketsim_protocols::contract::{
     Payload, Seconds,
 };
 
-use crate::progress::Brake;
+use crate::base::progress::Brake;
 
 /// What all machines of a run have in common.
 pub(crate) struct Shared {

@@ -15,7 +15,7 @@ use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::named_enum;
 
 use crate::plan::{self, Phones, Plan};
-use crate::radio::Direction;
+use crate::resources::radio::Direction;
 
 named_enum! {
     /// What energy went into.

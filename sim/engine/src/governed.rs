@@ -2,11 +2,11 @@
 
 use pocketsim_protocols::contract::{Application, Delivery, Lane, NodeId, Reason, Transport};
 
+use crate::events::stage::{Due, Stage};
 use crate::lane::Input;
 use crate::lanes::Lanes;
 use crate::policy::{Governor, Policy, Verdict};
 use crate::resources::World;
-use crate::stage::{Due, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Asks `policy` when messages are handed to transports.

@@ -12,12 +12,12 @@ use pocketsim_protocols::pairwise::{Pairwise, Trade};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::TransportConfig;
 
-use crate::configs;
+use crate::base::streams::{mix, Stream};
 use crate::driver::Driver;
 use crate::habit::{length_s, Habit, Seen};
-use crate::hybrid::Hybrid;
+use crate::plan::configs;
 use crate::plan::{self, Access, Plan};
-use crate::streams::{mix, Stream};
+use crate::resources::hybrid::Hybrid;
 use crate::timeline::{Spans, NONE, NO_CODE};
 use crate::upkeep::Silence;
 

@@ -12,19 +12,19 @@ use pocketsim_protocols::contract::{
 use slab::Slab;
 
 use crate::abandoned::Abandoned;
+use crate::base::prefetch::prefetch;
+use crate::base::streams::Stream;
 use crate::books::Books;
-use crate::costs::CostTable;
-use crate::idle::Idle;
+use crate::cost::costs::CostTable;
+use crate::cost::idle::Idle;
+use crate::cost::phases::Phases;
+use crate::events::stage::{Layer, Stage};
 use crate::lane::{Input, Next, Round, Spare, Step};
 use crate::outstanding::Outstanding;
-use crate::phases::Phases;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
 use crate::policy::Governor;
-use crate::prefetch::prefetch;
 use crate::resources::World;
-use crate::stage::{Layer, Stage};
-use crate::streams::Stream;
 use crate::trace::Tally;
 use crate::upkeep::Upkeeps;
 

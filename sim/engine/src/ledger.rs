@@ -12,9 +12,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
 
-use crate::histogram::{Histogram, ERROR_MAX};
+use crate::base::histogram::{Histogram, ERROR_MAX};
+use crate::base::streams::mix;
 use crate::statement::{Completion, Spread, Standing, Statement};
-use crate::streams::mix;
 
 /// What is added up while a run goes on.
 #[derive(Debug)]

@@ -11,17 +11,17 @@ use std::collections::VecDeque;
 use pocketsim_protocols::contract::{Datagram, NodeId, Path, Reason, Seconds};
 use slab::Slab;
 
+use crate::base::prefetch::prefetch;
+use crate::base::streams::Stream;
 use crate::books::{Books, Dropped};
 use crate::bursts::Chains;
+use crate::events::stage::{Due, Stage};
 use crate::forwarding::{Forwarders, Passage};
 use crate::order::{Order, Way};
-use crate::prefetch::prefetch;
 use crate::proximity::Contacts;
 use crate::resources::{Leg, World};
 use crate::routes::{Hop, Route, Routes};
 use crate::socket::{fragments, wire_bytes};
-use crate::stage::{Due, Stage};
-use crate::streams::Stream;
 use crate::timeline::Row;
 use crate::trace::Tally;
 

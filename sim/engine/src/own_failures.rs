@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pocketsim_protocols::contract::Seconds;
 use pyo3::prelude::*;
 
-use crate::progress::Brake;
+use crate::base::progress::Brake;
 
 /// How objects failed; the first ends the run.
 pub(crate) struct Failures {

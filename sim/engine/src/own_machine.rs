@@ -12,13 +12,13 @@ use pocketsim_protocols::contract::{Application, NodeId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::base::progress::Progress;
 use crate::checked::{caught, remember_panics, Checked, Shared};
 use crate::own_outputs::{rename_observed, store_first};
 use crate::own_phone::{Options, Phone};
 use crate::own_policy::PolicyCalls;
 use crate::own_protocol::governed;
 use crate::plan::Plan;
-use crate::progress::Progress;
 use crate::python;
 use crate::run::{self, Hooks, RunResult};
 

@@ -6,11 +6,11 @@ use pocketsim_protocols::contract::{
     Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 
-use crate::costs::{Cost, CostTable, Priced};
+use crate::base::streams::Stream;
+use crate::cost::costs::{Cost, CostTable, Priced};
+use crate::events::stage::Layer;
 use crate::lane::{Input, LaneState, Next, Spare, Step};
 use crate::socket::SocketBuffer;
-use crate::stage::Layer;
-use crate::streams::Stream;
 use crate::task_lanes::TaskLanes;
 
 /// A phone as its lanes see it.

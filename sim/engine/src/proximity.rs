@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::Seconds;
 
+use crate::base::queue::Queue;
 use crate::plan::{Proximity, ProximityLink};
-use crate::queue::Queue;
 
 /// The contacts that are open, and how far the plan's have been opened.
 #[derive(Debug)]

@@ -4,16 +4,16 @@ use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::base::progress::Progress;
 use crate::blocks::Blocks;
 use crate::holdings::Holdings;
 use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
-use crate::progress::Progress;
+use crate::resources::simgrid::MODEL_OPTIONS;
+use crate::resources::waits::Waits;
 use crate::run::{Hooks, RunResult};
-use crate::simgrid::MODEL_OPTIONS;
 use crate::timeline::Timeline;
 use crate::trace::Columns;
-use crate::waits::Waits;
 
 /// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]

@@ -10,9 +10,9 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::books::Books;
+use crate::events::stage::{Layer, Stage};
 use crate::lanes::Lanes;
 use crate::resources::World;
-use crate::stage::{Layer, Stage};
 use crate::upkeep::{Mode, Silence};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -20,23 +20,23 @@ use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
+use crate::base::progress::Progress;
+use crate::base::streams::Stream;
 use crate::blocks::Blocks;
-use crate::configs;
 use crate::driver::Driver;
 use crate::ending::Ending;
 use crate::habits::Habits;
 use crate::holdings::Holdings;
-use crate::hybrid::Hybrid;
+use crate::plan::configs;
 use crate::plan::Plan;
 use crate::policy::Policy;
-use crate::progress::Progress;
+use crate::resources::hybrid::Hybrid;
+use crate::resources::simgrid::{self, SimGrid};
+use crate::resources::waits::Waits;
 use crate::resources::World;
-use crate::simgrid::{self, SimGrid};
-use crate::streams::Stream;
 use crate::town::Town;
 use crate::trace::Trace;
 use crate::upkeep::Find;
-use crate::waits::Waits;
 
 /// What a run leaves behind.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
+use crate::base::streams::Stream;
 use crate::books::Books;
+use crate::events::stage::{Due, Stage};
 use crate::lane::Round;
 use crate::plan::{Churn, Workload};
 use crate::resources::World;
-use crate::stage::{Due, Stage};
-use crate::streams::Stream;
 use crate::trace::Tally;
 
 /// A plan's arrivals, loops and transitions, and how far they have been taken.

@@ -6,11 +6,11 @@
 use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
 use crate::books::Books;
-use crate::costs::{Cost, Priced};
+use crate::cost::costs::{Cost, Priced};
+use crate::events::stage::{Due, Stage};
 use crate::forwarding::FORWARDING;
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
-use crate::stage::{Due, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Spends this operation as one piece of work with those that follow it

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::histogram::Histogram;
+use crate::base::histogram::Histogram;
 
 /// Counts of one repetition; times are seconds since it began.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,9 +2,9 @@
 
 use pocketsim_protocols::contract::{Application, Seconds, Transport};
 
+use crate::events::stage::{Due, Layer, Stage};
 use crate::lanes::Lanes;
 use crate::resources::World;
-use crate::stage::{Due, Layer, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Some applications want to be woken before anything happens to them.

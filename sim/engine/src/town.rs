@@ -13,9 +13,9 @@ use pocketsim_protocols::payment::{
 };
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
+use crate::base::streams::Stream;
 use crate::ending::Ending;
 use crate::plan::{Phones, Plan, Tokens};
-use crate::streams::Stream;
 
 /// The machines of one town, made phone by phone.
 pub(crate) struct Town {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use pocketsim_protocols::contract::{Event, EventKind, NodeId, Operation, Reason, Seconds};
 use pocketsim_protocols::named_enum;
 
-use crate::costs::Priced;
+use crate::base::streams::mix;
+use crate::cost::costs::Priced;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::streams::mix;
 use crate::timeline::{self, Timeline};
 
 /// Columns of one length.

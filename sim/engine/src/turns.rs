@@ -1,14 +1,14 @@
 //! Threads that take turns on a core: when lanes get what is posted to them, and which goes first.
 //!
 //! What deliberately does not live here: who gets the core, and in which order a thread does what it
-//! has ([`crate::run_queue`]).
+//! has ([`crate::resources::run_queue`]).
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
+use crate::events::stage::{Layer, Stage};
 use crate::lane::Input;
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
-use crate::stage::{Layer, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// A lane posts a request of the transport on another. Where threads take turns, one of another

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
+use crate::base::streams::Stream;
 use crate::books::Reckoned;
-use crate::costs::CostTable;
+use crate::cost::costs::CostTable;
 use crate::habit::Habit;
 use crate::plan::{Access, Plan};
 use crate::socket::wire_bytes;
-use crate::streams::Stream;
 
 /// The upkeep of all conversations of a run that rested.
 pub(crate) struct Upkeeps {

@@ -3,11 +3,11 @@
 use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Seconds, Transport};
 
 use crate::books::Books;
-use crate::costs::{Cost, Priced};
+use crate::cost::costs::{Cost, Priced};
+use crate::events::stage::Stage;
 use crate::lane::{Input, Step};
 use crate::lanes::Lanes;
 use crate::resources::{Thread, World};
-use crate::stage::Stage;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full. It wakes

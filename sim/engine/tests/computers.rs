@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
+use _engine::resources::hybrid::{Happening, Hybrid};
 use _engine::resources::{CpuDemand, Spender, Thread, World};
 use common::sends::{choose, uniform};
 use common::{plan, Numbers};

@@ -2,9 +2,9 @@
 
 mod common;
 
-use _engine::costs::{Cost, CostTable, Priced};
+use _engine::base::streams::Stream;
+use _engine::cost::costs::{Cost, CostTable, Priced};
 use _engine::plan::Profile;
-use _engine::streams::Stream;
 use pocketsim_protocols::contract::Operation;
 
 const SIGN: usize = Operation::Sign as usize;

@@ -4,9 +4,9 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
+use _engine::base::progress::{Brake, Progress};
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use _engine::progress::{Brake, Progress};
 use _engine::trace::Trace;
 use common::{arrive, plan, run, Closed};
 use pocketsim_protocols::contract::NodeId;

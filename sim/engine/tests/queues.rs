@@ -3,9 +3,9 @@
 
 mod common;
 
-use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
-use _engine::radio::QUEUE_S;
+use _engine::resources::hybrid::{Happening, Hybrid};
+use _engine::resources::radio::QUEUE_S;
 use _engine::resources::{CpuDemand, Spender, Thread, World};
 use common::sends::{
     arrivals, choose, simulated, simulated_with_waits, uniform, Send, HEADERS_BYTES,

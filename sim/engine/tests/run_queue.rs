@@ -1,6 +1,6 @@
 //! One core that several threads want, against two threads on one core of Linux 6.18.
 
-use _engine::run_queue::{RunQueue, SLICE_S, TICK_S};
+use _engine::resources::run_queue::{RunQueue, SLICE_S, TICK_S};
 use pocketsim_protocols::contract::Seconds;
 
 const HOG: (u32, u32) = (0, 0);

@@ -6,10 +6,10 @@ mod common;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
+use _engine::resources::hybrid::{Happening, Hybrid};
+use _engine::resources::simgrid::{self, SimGrid};
 use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, Thread, World};
-use _engine::simgrid::{self, SimGrid};
 use common::{plan, Numbers};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 

@@ -2,8 +2,8 @@
 
 mod common;
 
+use _engine::base::queue::Queue;
 use _engine::plan::SenderLoop;
-use _engine::queue::Queue;
 use common::puppet::{act, post, said, say, work, Cue};
 use common::{arrive, cost, counter, nodes, plan, sender_loop, times, trade, turn, Numbers};
 use pocketsim_protocols::contract::{EventKind, Lane, Operation};

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use _engine::costs::Priced;
+use _engine::cost::costs::Priced;
 use _engine::ledger::LINGERING_MIN;
 use _engine::plan::{self, Plan};
 use _engine::statement::Standing;

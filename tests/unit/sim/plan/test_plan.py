@@ -40,7 +40,7 @@ def plain(plan):
 
 def rust_structs(root):
     """Return the names and types of the fields of each struct of the engine's plan."""
-    source = (root / "sim/engine/src/plan.rs").read_text()
+    source = (root / "sim/engine/src/plan/mod.rs").read_text()
     structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
     return {name: dict(re.findall(r"pub (\w+): (.*),", body)) for name, body in structs}
 

@@ -1,12 +1,16 @@
 //! The plan: everything a run needs, as numbers and columns in SI units.
 //!
 //! Python resolves a scenario into this; the engine never parses a document. Names and types are
-//! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays (`crate::columns`).
+//! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays (`crate::plan::columns`).
+
+#[cfg(feature = "python")]
+pub(crate) mod columns;
+pub(crate) mod configs;
 
 use pocketsim_protocols::contract::Seconds;
 
 #[cfg(feature = "python")]
-use crate::columns::{counts, flags, floats, numbers};
+use crate::plan::columns::{counts, flags, floats, numbers};
 #[cfg(feature = "python")]
 use pyo3::FromPyObject;
 

@@ -6,8 +6,8 @@ use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
+use crate::base::streams::Stream;
 use crate::plan;
-use crate::streams::Stream;
 
 impl From<&plan::Transport> for TransportConfig {
     fn from(options: &plan::Transport) -> Self {

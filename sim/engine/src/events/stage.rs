@@ -6,10 +6,10 @@
 
 use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
-use crate::prefetch::prefetch;
-use crate::queue::Queue;
+use crate::base::prefetch::prefetch;
+use crate::base::queue::Queue;
+use crate::resources::waits::{Span, Waits};
 use crate::resources::{Carried, CpuDemand, Leg, World};
-use crate::waits::{Span, Waits};
 
 /// One of a phone's two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

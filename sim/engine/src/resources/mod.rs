@@ -2,12 +2,22 @@
 //! datagram, who spends work, who keeps the clock.
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
-//! ([`crate::hybrid`]), and SimGrid's flows ([`crate::simgrid`]). What only two
+//! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only two
 //! use, a contact, the driver gives to [`crate::proximity`] instead.
+
+pub mod air;
+pub(crate) mod computers;
+pub mod hybrid;
+pub mod pool;
+pub mod radio;
+pub mod run_queue;
+pub mod share;
+pub mod simgrid;
+pub mod waits;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
-use crate::waits::{Span, Waits};
+use crate::resources::waits::{Span, Waits};
 
 /// Carries datagrams; the driver hears of the end by the token.
 pub trait Carrier {

@@ -8,8 +8,8 @@
 
 use pocketsim_protocols::contract::Seconds;
 
+use crate::base::streams::Stream;
 use crate::plan::Plan;
-use crate::streams::Stream;
 
 /// The phase of each phone; nothing is kept where no profile has phases.
 pub(crate) struct Phases(Vec<Phase>);

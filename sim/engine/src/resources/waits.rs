@@ -5,8 +5,8 @@
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::histogram::Histogram;
-use crate::radio::Direction;
+use crate::base::histogram::Histogram;
+use crate::resources::radio::Direction;
 
 /// What is counted of all radios of a run, up and down.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
-use crate::after_rest::AfterRest;
+use crate::base::streams::Stream;
+use crate::cost::after_rest::AfterRest;
 use crate::plan::{self, Profile};
-use crate::streams::Stream;
 
 /// Time that one or more operations take on a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

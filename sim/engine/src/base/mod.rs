@@ -1,0 +1,9 @@
+//! What every room uses: the queue of dates, random numbers, histograms, progress.
+//!
+//! Nothing here knows what is simulated.
+
+pub mod histogram;
+pub(crate) mod prefetch;
+pub mod progress;
+pub mod queue;
+pub mod streams;

@@ -1,0 +1,9 @@
+//! What operations cost on a phone, and what makes them cost more or less for a while.
+//!
+//! What deliberately does not live here: how long work takes when cores are shared
+//! ([`crate::resources`]).
+
+pub(crate) mod after_rest;
+pub mod costs;
+pub(crate) mod idle;
+pub(crate) mod phases;

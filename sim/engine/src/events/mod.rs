@@ -1,0 +1,5 @@
+//! Simulated time: what comes due, in order.
+//!
+//! What deliberately does not live here: what becomes of it.
+
+pub(crate) mod stage;
