@@ -1,8 +1,8 @@
 """What energy a run took, per payment or transaction; totals by component are in `energy_j`.
 
-The engine adds joules up (sim/engine/src/energy.rs) over every phone but the tokens' authority,
-where the scenario says what draws how much. What a phone draws when idle, and its battery, are
-not in them.
+The engine adds joules up (sim/engine/src/record/energy.rs) over every phone but the tokens'
+authority, where the scenario says what draws how much. What a phone draws when idle, and its
+battery, are not in them.
 """
 
 from __future__ import annotations

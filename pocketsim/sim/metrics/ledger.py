@@ -1,6 +1,6 @@
 """The metrics of every run, of one that kept no events: `output.trace = "metrics"`.
 
-The engine adds up what they need while it runs (sim/engine/src/ledger.rs); what they are,
+The engine adds up what they need while it runs (sim/engine/src/record/ledger.rs); what they are,
 `sim.metrics.trades` and `fates` say of events. Counts, sizes and the ends of windows are exact,
 means are but for rounding, quantiles within the `quantile_error` of the statement.
 """

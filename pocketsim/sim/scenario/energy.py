@@ -1,7 +1,7 @@
 """What phones draw, by component: its section of the scenario document.
 
 The same powers hold for every phone, whatever its profile, but for the tokens' authority, which
-is no phone and has no account. How they are added up is sim/engine/src/energy.rs's.
+is no phone and has no account. How they are added up is sim/engine/src/record/energy.rs's.
 """
 
 from __future__ import annotations

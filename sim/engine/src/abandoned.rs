@@ -8,10 +8,10 @@ use pocketsim_protocols::contract::{
     Seconds, Transport,
 };
 
-use crate::books::{Books, Dropped};
 use crate::lane::{Input, LaneState, Step};
 use crate::phone::Held;
-use crate::trace::Tally;
+use crate::record::books::{Books, Dropped};
+use crate::record::trace::Tally;
 
 /// Takes what `phone` was doing to its end.
 pub(crate) struct Abandoned<'a> {

@@ -4,7 +4,7 @@
 //! Something ends in the world or comes due in the queue, an input reaches a lane, and lanes run
 //! until each of them waits for time to pass. Here only the parts meet that own all this: lanes
 //! ([`crate::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::schedule`]),
-//! time ([`crate::events::stage`]) and what is written down ([`crate::books`]). Nothing here knows which
+//! time ([`crate::events::stage`]) and what is written down ([`crate::record::books`]). Nothing here knows which
 //! protocol runs, how many phones there are, or whether SimGrid or a closed form keeps the time.
 
 use std::collections::BTreeMap;
@@ -14,22 +14,22 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::base::progress::Progress;
-use crate::books::{Books, Dropped};
 use crate::events::stage::{Due, Stage};
-use crate::forwarding::Forwarders;
 use crate::gates::Gates;
 use crate::lane::Input;
 use crate::lanes::{Effect, Lanes};
+use crate::network::forwarding::Forwarders;
+use crate::network::proximity::Contacts;
+use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
 use crate::plan::Plan;
 use crate::policy::Policy;
-use crate::proximity::Contacts;
+use crate::record::books::{Books, Dropped};
+use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
 use crate::resources::waits::Waits;
 use crate::resources::{Listener, World};
-use crate::routes::Routes;
 use crate::schedule::Schedule;
-use crate::trace::{Tally, Trace};
 use crate::upkeep::{Find, Silence};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, VecDeque};
 use pocketsim_protocols::contract::{Datagram, Lane, NodeId, Seconds};
 
 use crate::events::stage::{Due, Stage};
+use crate::network::order::Way;
+use crate::network::socket::wire_bytes;
 use crate::network::Network;
-use crate::order::Way;
 use crate::plan::Plan;
 use crate::resources::World;
-use crate::socket::wire_bytes;
 
 /// The phones of a run whose networks block them.
 pub(crate) struct Gates(BTreeMap<u32, Gate>);

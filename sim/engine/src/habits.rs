@@ -17,8 +17,8 @@ use crate::driver::Driver;
 use crate::habit::{length_s, Habit, Seen};
 use crate::plan::configs;
 use crate::plan::{self, Access, Plan};
+use crate::record::timeline::{Spans, NONE, NO_CODE};
 use crate::resources::hybrid::Hybrid;
-use crate::timeline::{Spans, NONE, NO_CODE};
 use crate::upkeep::Silence;
 
 /// Finds habits for a plan.

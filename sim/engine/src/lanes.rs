@@ -14,7 +14,6 @@ use slab::Slab;
 use crate::abandoned::Abandoned;
 use crate::base::prefetch::prefetch;
 use crate::base::streams::Stream;
-use crate::books::Books;
 use crate::cost::costs::CostTable;
 use crate::cost::idle::Idle;
 use crate::cost::phases::Phases;
@@ -24,8 +23,9 @@ use crate::outstanding::Outstanding;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
 use crate::policy::Governor;
+use crate::record::books::Books;
+use crate::record::trace::Tally;
 use crate::resources::World;
-use crate::trace::Tally;
 use crate::upkeep::Upkeeps;
 
 /// The lanes of every phone of a run.

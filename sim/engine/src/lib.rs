@@ -5,28 +5,19 @@
 
 mod abandoned;
 pub mod base;
-pub mod blocks;
-mod books;
-mod bursts;
 #[cfg(any(test, feature = "python"))]
 mod checked;
 pub mod cost;
 pub mod driver;
-pub mod ending;
-pub mod energy;
 pub mod events;
-mod forwarding;
+pub mod families;
 mod gates;
 mod governed;
 mod habit;
 mod habits;
-pub mod holdings;
 mod lane;
 mod lanes;
-pub mod ledger;
-mod legs;
-mod network;
-pub mod order;
+pub mod network;
 mod outstanding;
 #[cfg(feature = "python")]
 mod own_failures;
@@ -42,22 +33,16 @@ mod own_protocol;
 mod phone;
 pub mod plan;
 pub mod policy;
-pub mod proximity;
 #[cfg(feature = "python")]
 mod python;
+pub mod record;
 pub mod resources;
 mod rests;
-mod routes;
 pub mod run;
 mod schedule;
-pub mod socket;
 mod spending;
-pub mod statement;
 mod task_lanes;
-pub mod timeline;
 mod timers;
-mod town;
-pub mod trace;
 mod turns;
 mod upkeep;
 mod wakes;

@@ -14,7 +14,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::trace::Columns;
+use crate::record::trace::Columns;
 
 /// Bytes of a protocol of one's own on their way.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use crate::base::streams::Stream;
 use crate::cost::costs::{Cost, CostTable, Priced};
 use crate::events::stage::Layer;
 use crate::lane::{Input, LaneState, Next, Spare, Step};
-use crate::socket::SocketBuffer;
+use crate::network::socket::SocketBuffer;
 use crate::task_lanes::TaskLanes;
 
 /// A phone as its lanes see it.

@@ -5,15 +5,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::base::progress::Progress;
-use crate::blocks::Blocks;
-use crate::holdings::Holdings;
+use crate::families::blocks::Blocks;
+use crate::families::holdings::Holdings;
 use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
+use crate::record::timeline::Timeline;
+use crate::record::trace::Columns;
 use crate::resources::simgrid::MODEL_OPTIONS;
 use crate::resources::waits::Waits;
 use crate::run::{Hooks, RunResult};
-use crate::timeline::Timeline;
-use crate::trace::Columns;
 
 /// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]

@@ -9,9 +9,9 @@ use pocketsim_protocols::contract::{
     Application, Conversation, Notice, Rhythm, Seconds, Transport, Upkeep,
 };
 
-use crate::books::Books;
 use crate::events::stage::{Layer, Stage};
 use crate::lanes::Lanes;
+use crate::record::books::Books;
 use crate::resources::World;
 use crate::upkeep::{Mode, Silence};
 

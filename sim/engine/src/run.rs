@@ -22,20 +22,20 @@ use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::base::progress::Progress;
 use crate::base::streams::Stream;
-use crate::blocks::Blocks;
 use crate::driver::Driver;
-use crate::ending::Ending;
+use crate::families::blocks::Blocks;
+use crate::families::ending::Ending;
+use crate::families::holdings::Holdings;
+use crate::families::town::Town;
 use crate::habits::Habits;
-use crate::holdings::Holdings;
 use crate::plan::configs;
 use crate::plan::Plan;
 use crate::policy::Policy;
+use crate::record::trace::Trace;
 use crate::resources::hybrid::Hybrid;
 use crate::resources::simgrid::{self, SimGrid};
 use crate::resources::waits::Waits;
 use crate::resources::World;
-use crate::town::Town;
-use crate::trace::Trace;
 use crate::upkeep::Find;
 
 /// What a run leaves behind.

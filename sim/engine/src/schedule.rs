@@ -7,12 +7,12 @@
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
 use crate::base::streams::Stream;
-use crate::books::Books;
 use crate::events::stage::{Due, Stage};
 use crate::lane::Round;
 use crate::plan::{Churn, Workload};
+use crate::record::books::Books;
+use crate::record::trace::Tally;
 use crate::resources::World;
-use crate::trace::Tally;
 
 /// A plan's arrivals, loops and transitions, and how far they have been taken.
 pub(crate) struct Schedule {

@@ -5,11 +5,11 @@
 
 use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
-use crate::books::Books;
 use crate::cost::costs::{Cost, Priced};
 use crate::events::stage::{Due, Stage};
-use crate::forwarding::FORWARDING;
 use crate::lanes::{Lanes, Work};
+use crate::network::forwarding::FORWARDING;
+use crate::record::books::Books;
 use crate::resources::{CpuDemand, Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
 use crate::base::streams::Stream;
-use crate::books::Reckoned;
 use crate::cost::costs::CostTable;
 use crate::habit::Habit;
+use crate::network::socket::wire_bytes;
 use crate::plan::{Access, Plan};
-use crate::socket::wire_bytes;
+use crate::record::books::Reckoned;
 
 /// The upkeep of all conversations of a run that rested.
 pub(crate) struct Upkeeps {

@@ -2,11 +2,11 @@
 
 use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Seconds, Transport};
 
-use crate::books::Books;
 use crate::cost::costs::{Cost, Priced};
 use crate::events::stage::Stage;
 use crate::lane::{Input, Step};
 use crate::lanes::Lanes;
+use crate::record::books::Books;
 use crate::resources::{Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

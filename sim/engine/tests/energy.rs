@@ -4,10 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use _engine::energy::Accountant;
 use _engine::plan::{Energy, Outage, Phones, Plan, Radio};
+use _engine::record::energy::Accountant;
+use _engine::record::trace::Trace;
 use _engine::resources::radio::Direction;
-use _engine::trace::Trace;
 use common::puppet::{act_with_energy, send, Act, Cue};
 use common::{arrive, ask, cost, counter, meet, plan, trade_with_energy, turn, BLE};
 use pocketsim_protocols::contract::Operation;

@@ -3,7 +3,7 @@
 mod common;
 
 use _engine::plan::Plan;
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::puppet::{act_in_hybrid, say, send, work, Act, Cue};
 use common::sends::{arrivals, simulated, Send};
 use common::{cost, plan, reasons, turn};

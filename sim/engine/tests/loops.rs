@@ -4,7 +4,7 @@ mod common;
 
 use _engine::driver::Driver;
 use _engine::plan::{Plan, SenderLoop};
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::{arrive, cost, nodes, plan, run, sender_loop, times, trade, turn, Closed, Flights};
 use pocketsim_protocols::contract::{EventKind, NodeId, Operation};
 use pocketsim_protocols::pairwise::Pairwise;

@@ -3,7 +3,7 @@
 mod common;
 
 use _engine::plan::{Outage, Plan};
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::puppet::{act_in_hybrid, say, send, Act, Cue};
 use common::{ask, counter, plan, reasons, times};
 use pocketsim_protocols::contract::{EventKind, Reason};

@@ -3,7 +3,7 @@
 mod common;
 
 use _engine::plan::{Outage, Plan, ProximityLink};
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::puppet::{act_in, say, send, Cue};
 use common::{ask, counter, meet, plan, reasons, times, Closed, BYTES_PER_S, LATENCY_S};
 use pocketsim_protocols::contract::{EventKind, Path, Reason};

@@ -4,7 +4,7 @@ mod common;
 
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::{plan, run, times, turn, Closed, Nothing};
 use pocketsim_protocols::contract::{
     AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Output, OutputsOf,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use _engine::base::progress::{Brake, Progress};
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::{arrive, plan, run, Closed};
 use pocketsim_protocols::contract::NodeId;
 use pocketsim_protocols::pairwise::Pairwise;

@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use _engine::network::proximity::{Contacts, Passage};
 use _engine::plan::{Access, Outage, Plan, Proximity, ProximityLink};
-use _engine::proximity::{Contacts, Passage};
 use common::{arrive, counter, meet, plan, reasons, times, trade, turn, Numbers, BLE};
 use pocketsim_protocols::contract::{EventKind, Reason};
 

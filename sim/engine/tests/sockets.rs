@@ -3,7 +3,7 @@
 mod common;
 
 use _engine::plan::Plan;
-use _engine::trace::Trace;
+use _engine::record::trace::Trace;
 use common::puppet::{act, said, say, send, work, Act, Cue};
 use common::{ask, cost, counter, plan, reasons, times, turn};
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};

@@ -4,8 +4,8 @@ mod common;
 
 use _engine::cost::costs::Cost;
 use _engine::plan::Plan;
-use _engine::timeline::{Row, Timeline, NONE, NO_CODE, NO_MESSAGE};
-use _engine::trace::Trace;
+use _engine::record::timeline::{Row, Timeline, NONE, NO_CODE, NO_MESSAGE};
+use _engine::record::trace::Trace;
 use common::puppet::{act, act_in_hybrid, post, say, send, work, Act, Cue};
 use common::{arrive, cost, counter, plan, trade, trade_where, turn, Flights, Numbers};
 use common::{BYTES_PER_S, LATENCY_S};

@@ -5,10 +5,10 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use _engine::cost::costs::Priced;
-use _engine::ledger::LINGERING_MIN;
 use _engine::plan::{self, Plan};
-use _engine::statement::Standing;
-use _engine::trace::{Columns, Tally, Trace, NO_REASON};
+use _engine::record::ledger::LINGERING_MIN;
+use _engine::record::statement::Standing;
+use _engine::record::trace::{Columns, Tally, Trace, NO_REASON};
 use common::{arrive, trade};
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Operation, Reason};
 

@@ -3,7 +3,7 @@
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
 //! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only two
-//! use, a contact, the driver gives to [`crate::proximity`] instead.
+//! use, a contact, the driver gives to [`crate::network::proximity`] instead.
 
 pub mod air;
 pub(crate) mod computers;

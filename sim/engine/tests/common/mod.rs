@@ -15,8 +15,8 @@ use _engine::plan::{
     Access, AfterRest, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink,
     SenderLoop, Sites, Trace, Transport, Workload,
 };
+use _engine::record::trace::Trace as RunTrace;
 use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
-use _engine::trace::Trace as RunTrace;
 use pocketsim_protocols::contract::{
     EventKind, MessageId, NodeId, Operation, Payload, Reason, Seconds,
 };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use _engine::driver::Driver;
 use _engine::plan::Plan;
+use _engine::record::trace::Trace;
 use _engine::resources::hybrid::Hybrid;
 use _engine::resources::waits::Waits;
-use _engine::trace::Trace;
 use pocketsim_protocols::contract::{
     AppRequest, Application, Datagram, Delivery, Event, EventKind, Lane, Machine, MessageId,
     NodeId, Operation, Output, OutputsOf, Path, Payload, Seconds, Transport,

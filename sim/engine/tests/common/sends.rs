@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use _engine::plan::Plan;
+use _engine::record::trace::Trace;
 use _engine::resources::waits::Waits;
-use _engine::trace::Trace;
 use pocketsim_protocols::contract::{EventKind, Seconds};
 
 use super::puppet::{say, send, wait_in_hybrid, Act, Cue};

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::blocks::Blocks;
-use crate::holdings::Holdings;
+use crate::families::blocks::Blocks;
+use crate::families::holdings::Holdings;
 
 /// What the applications of a run say at its end.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@
 use pocketsim_protocols::bursts::{self, Chain, Crossing};
 
 use crate::base::streams::Stream;
-use crate::order::Way;
+use crate::network::order::Way;
 use crate::plan::Bursts;
 
 /// The chains of one run, by phone; where a network has no bursts there is none.

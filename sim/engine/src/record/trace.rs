@@ -7,9 +7,9 @@ use pocketsim_protocols::named_enum;
 
 use crate::base::streams::mix;
 use crate::cost::costs::Priced;
-use crate::ledger::Ledger;
 use crate::plan::Plan;
-use crate::timeline::{self, Timeline};
+use crate::record::ledger::Ledger;
+use crate::record::timeline::{self, Timeline};
 
 /// Columns of one length.
 #[derive(Clone, Debug, Default)]

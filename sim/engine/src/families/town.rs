@@ -14,7 +14,7 @@ use pocketsim_protocols::payment::{
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
 use crate::base::streams::Stream;
-use crate::ending::Ending;
+use crate::families::ending::Ending;
 use crate::plan::{Phones, Plan, Tokens};
 
 /// The machines of one town, made phone by phone.

@@ -9,12 +9,12 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::cost::costs::{Cost, Priced};
-use crate::energy::Accountant;
 use crate::plan::Plan;
+use crate::record::energy::Accountant;
+use crate::record::timeline::Row;
+use crate::record::trace::{Tally, Trace};
 use crate::resources::radio::Direction;
 use crate::resources::waits::Span;
-use crate::timeline::Row;
-use crate::trace::{Tally, Trace};
 
 /// What is written down while a run goes on.
 pub(crate) struct Books {

@@ -5,12 +5,12 @@
 
 use pocketsim_protocols::contract::{Reason, Seconds};
 
-use crate::books::Books;
 use crate::events::stage::{Due, Stage};
+use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
+use crate::record::books::Books;
 use crate::resources::radio::Direction;
 use crate::resources::{Carried, Leg, World};
-use crate::routes::Route;
 
 impl<B> Network<B> {
     /// Hands a datagram to the sender's radio; its token, unless that has no room.

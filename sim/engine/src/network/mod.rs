@@ -6,6 +6,14 @@
 //! other send goes over a contact, in closed form. What deliberately does not live here: sockets,
 //! and what is in a datagram.
 
+pub(crate) mod bursts;
+pub(crate) mod forwarding;
+pub(crate) mod legs;
+pub mod order;
+pub mod proximity;
+pub(crate) mod routes;
+pub mod socket;
+
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{Datagram, NodeId, Path, Reason, Seconds};
@@ -13,17 +21,17 @@ use slab::Slab;
 
 use crate::base::prefetch::prefetch;
 use crate::base::streams::Stream;
-use crate::books::{Books, Dropped};
-use crate::bursts::Chains;
 use crate::events::stage::{Due, Stage};
-use crate::forwarding::{Forwarders, Passage};
-use crate::order::{Order, Way};
-use crate::proximity::Contacts;
+use crate::network::bursts::Chains;
+use crate::network::forwarding::{Forwarders, Passage};
+use crate::network::order::{Order, Way};
+use crate::network::proximity::Contacts;
+use crate::network::routes::{Hop, Route, Routes};
+use crate::network::socket::{fragments, wire_bytes};
+use crate::record::books::{Books, Dropped};
+use crate::record::timeline::Row;
+use crate::record::trace::Tally;
 use crate::resources::{Leg, World};
-use crate::routes::{Hop, Route, Routes};
-use crate::socket::{fragments, wire_bytes};
-use crate::timeline::Row;
-use crate::trace::Tally;
 
 /// The datagrams of one run that are under way, with a body of type `B`.
 pub(crate) struct Network<B> {

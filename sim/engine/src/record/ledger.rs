@@ -14,7 +14,7 @@ use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason,
 
 use crate::base::histogram::{Histogram, ERROR_MAX};
 use crate::base::streams::mix;
-use crate::statement::{Completion, Spread, Standing, Statement};
+use crate::record::statement::{Completion, Spread, Standing, Statement};
 
 /// What is added up while a run goes on.
 #[derive(Debug)]
