@@ -3,7 +3,7 @@
 //!
 //! Something ends in the world or comes due in the queue, an input reaches a lane, and lanes run
 //! until each of them waits for time to pass. Here only the parts meet that own all this: lanes
-//! ([`crate::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::schedule`]),
+//! ([`crate::phone::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::schedule`]),
 //! time ([`crate::events::stage`]) and what is written down ([`crate::record::books`]). Nothing here knows which
 //! protocol runs, how many phones there are, or whether SimGrid or a closed form keeps the time.
 
@@ -16,21 +16,21 @@ use pocketsim_protocols::contract::{
 use crate::base::progress::Progress;
 use crate::events::stage::{Due, Stage};
 use crate::gates::Gates;
-use crate::lane::Input;
-use crate::lanes::{Effect, Lanes};
 use crate::network::forwarding::Forwarders;
 use crate::network::proximity::Contacts;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
+use crate::phone::keepalive::upkeep::{Find, Silence};
+use crate::phone::lane::Input;
+use crate::phone::lanes::{Effect, Lanes};
+use crate::phone::policy::Policy;
 use crate::plan::Plan;
-use crate::policy::Policy;
 use crate::record::books::{Books, Dropped};
 use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
 use crate::resources::waits::Waits;
 use crate::resources::{Listener, World};
 use crate::schedule::Schedule;
-use crate::upkeep::{Find, Silence};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {

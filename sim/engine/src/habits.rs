@@ -3,7 +3,7 @@
 //! It is a run as any other: the same machines, networks and options, on phones of the first profile
 //! of the plan, each pair trading once. What phones compute is part of the habit: by phones that
 //! compute for nothing, pairs that do would be reckoned to send 2 % too much. What deliberately does not live here: when a habit is worth
-//! finding ([`crate::upkeep`]).
+//! finding ([`crate::phone::keepalive::upkeep`]).
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ use pocketsim_protocols::transport::TransportConfig;
 
 use crate::base::streams::{mix, Stream};
 use crate::driver::Driver;
-use crate::habit::{length_s, Habit, Seen};
+use crate::phone::keepalive::habit::{length_s, Habit, Seen};
+use crate::phone::keepalive::upkeep::Silence;
 use crate::plan::configs;
 use crate::plan::{self, Access, Plan};
 use crate::record::timeline::{Spans, NONE, NO_CODE};
 use crate::resources::hybrid::Hybrid;
-use crate::upkeep::Silence;
 
 /// Finds habits for a plan.
 pub(crate) struct Habits {

@@ -3,7 +3,6 @@
 //! The engine is given a [`plan::Plan`] of numbers and returns columns; it never
 //! parses a document and knows no protocol by name outside [`run`].
 
-mod abandoned;
 pub mod base;
 #[cfg(any(test, feature = "python"))]
 mod checked;
@@ -12,13 +11,8 @@ pub mod driver;
 pub mod events;
 pub mod families;
 mod gates;
-mod governed;
-mod habit;
 mod habits;
-mod lane;
-mod lanes;
 pub mod network;
-mod outstanding;
 #[cfg(feature = "python")]
 mod own_failures;
 #[cfg(feature = "python")]
@@ -30,19 +24,11 @@ pub mod own_phone;
 mod own_policy;
 #[cfg(feature = "python")]
 mod own_protocol;
-mod phone;
+pub mod phone;
 pub mod plan;
-pub mod policy;
 #[cfg(feature = "python")]
 mod python;
 pub mod record;
 pub mod resources;
-mod rests;
 pub mod run;
 mod schedule;
-mod spending;
-mod task_lanes;
-mod timers;
-mod turns;
-mod upkeep;
-mod wakes;

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::own_failures::{Failed, Failures};
-use crate::policy::{Message, Policy};
+use crate::phone::policy::{Message, Policy};
 
 /// The bound methods of one object.
 #[derive(FromPyObject)]

@@ -21,8 +21,8 @@ use crate::base::progress::Progress;
 use crate::own_failures::{Failed, Failures};
 use crate::own_outputs::{rename_observed, store_first, Answer, Kinds, Known, Parcel};
 use crate::own_policy::{OwnPolicy, PolicyCalls};
+use crate::phone::policy::Policy;
 use crate::plan::Plan;
-use crate::policy::Policy;
 use crate::run::{self, Hooks, RunResult};
 
 /// What Python hands over: the methods of each phone's object, and the classes that they use.

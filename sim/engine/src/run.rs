@@ -28,15 +28,15 @@ use crate::families::ending::Ending;
 use crate::families::holdings::Holdings;
 use crate::families::town::Town;
 use crate::habits::Habits;
+use crate::phone::keepalive::upkeep::Find;
+use crate::phone::policy::Policy;
 use crate::plan::configs;
 use crate::plan::Plan;
-use crate::policy::Policy;
 use crate::record::trace::Trace;
 use crate::resources::hybrid::Hybrid;
 use crate::resources::simgrid::{self, SimGrid};
 use crate::resources::waits::Waits;
 use crate::resources::World;
-use crate::upkeep::Find;
 
 /// What a run leaves behind.
 #[derive(Debug)]

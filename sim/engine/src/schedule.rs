@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
 use crate::base::streams::Stream;
 use crate::events::stage::{Due, Stage};
-use crate::lane::Round;
+use crate::phone::lane::Round;
 use crate::plan::{Churn, Workload};
 use crate::record::books::Books;
 use crate::record::trace::Tally;

@@ -11,22 +11,22 @@ use pocketsim_protocols::contract::{
 };
 use slab::Slab;
 
-use crate::abandoned::Abandoned;
 use crate::base::prefetch::prefetch;
 use crate::base::streams::Stream;
 use crate::cost::costs::CostTable;
 use crate::cost::idle::Idle;
 use crate::cost::phases::Phases;
 use crate::events::stage::{Layer, Stage};
-use crate::lane::{Input, Next, Round, Spare, Step};
-use crate::outstanding::Outstanding;
+use crate::phone::abandoned::Abandoned;
+use crate::phone::keepalive::upkeep::Upkeeps;
+use crate::phone::lane::{Input, Next, Round, Spare, Step};
+use crate::phone::outstanding::Outstanding;
+use crate::phone::policy::Governor;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
-use crate::policy::Governor;
 use crate::record::books::Books;
 use crate::record::trace::Tally;
 use crate::resources::World;
-use crate::upkeep::Upkeeps;
 
 /// The lanes of every phone of a run.
 pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {

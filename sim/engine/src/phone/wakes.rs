@@ -4,8 +4,8 @@ use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Second
 
 use crate::cost::costs::{Cost, Priced};
 use crate::events::stage::Stage;
-use crate::lane::{Input, Step};
-use crate::lanes::Lanes;
+use crate::phone::lane::{Input, Step};
+use crate::phone::lanes::Lanes;
 use crate::record::books::Books;
 use crate::resources::{Thread, World};
 

@@ -7,8 +7,8 @@ use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
 use crate::cost::costs::{Cost, Priced};
 use crate::events::stage::{Due, Stage};
-use crate::lanes::{Lanes, Work};
 use crate::network::forwarding::FORWARDING;
+use crate::phone::lanes::{Lanes, Work};
 use crate::record::books::Books;
 use crate::resources::{CpuDemand, Thread, World};
 

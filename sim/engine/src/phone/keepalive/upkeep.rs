@@ -2,9 +2,9 @@
 //!
 //! Where ways neither vary nor lose, ends keep the rhythm that they have, and what they would have
 //! sent is known to the datagram. Elsewhere it is what pairs of the same two networks send on average
-//! ([`crate::habit`]), which is found once as many signs of life were simulated as finding it takes.
+//! ([`crate::phone::keepalive::habit`]), which is found once as many signs of life were simulated as finding it takes.
 //! Each operation takes what it takes on average. What deliberately does not live here: which
-//! conversations rest ([`crate::rests`]).
+//! conversations rest ([`crate::phone::keepalive::rests`]).
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
 use crate::base::streams::Stream;
 use crate::cost::costs::CostTable;
-use crate::habit::Habit;
 use crate::network::socket::wire_bytes;
+use crate::phone::keepalive::habit::Habit;
 use crate::plan::{Access, Plan};
 use crate::record::books::Reckoned;
 

@@ -2,6 +2,19 @@
 //!
 //! What deliberately does not live here: the world, and what is written down.
 
+pub(crate) mod abandoned;
+pub(crate) mod governed;
+pub(crate) mod keepalive;
+pub(crate) mod lane;
+pub(crate) mod lanes;
+pub(crate) mod outstanding;
+pub mod policy;
+pub(crate) mod spending;
+pub(crate) mod task_lanes;
+pub(crate) mod timers;
+pub(crate) mod turns;
+pub(crate) mod wakes;
+
 use pocketsim_protocols::contract::{
     Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
@@ -9,9 +22,9 @@ use pocketsim_protocols::contract::{
 use crate::base::streams::Stream;
 use crate::cost::costs::{Cost, CostTable, Priced};
 use crate::events::stage::Layer;
-use crate::lane::{Input, LaneState, Next, Spare, Step};
 use crate::network::socket::SocketBuffer;
-use crate::task_lanes::TaskLanes;
+use crate::phone::lane::{Input, LaneState, Next, Spare, Step};
+use crate::phone::task_lanes::TaskLanes;
 
 /// A phone as its lanes see it.
 ///

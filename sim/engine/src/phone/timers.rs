@@ -3,7 +3,7 @@
 use pocketsim_protocols::contract::{Application, Seconds, Transport};
 
 use crate::events::stage::{Due, Layer, Stage};
-use crate::lanes::Lanes;
+use crate::phone::lanes::Lanes;
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -6,8 +6,8 @@
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
 use crate::events::stage::{Layer, Stage};
-use crate::lane::Input;
-use crate::lanes::{Lanes, Work};
+use crate::phone::lane::Input;
+use crate::phone::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -3,9 +3,9 @@
 use pocketsim_protocols::contract::{Application, Delivery, Lane, NodeId, Reason, Transport};
 
 use crate::events::stage::{Due, Stage};
-use crate::lane::Input;
-use crate::lanes::Lanes;
-use crate::policy::{Governor, Policy, Verdict};
+use crate::phone::lane::Input;
+use crate::phone::lanes::Lanes;
+use crate::phone::policy::{Governor, Policy, Verdict};
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

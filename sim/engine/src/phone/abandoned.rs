@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{
     Seconds, Transport,
 };
 
-use crate::lane::{Input, LaneState, Step};
+use crate::phone::lane::{Input, LaneState, Step};
 use crate::phone::Held;
 use crate::record::books::{Books, Dropped};
 use crate::record::trace::Tally;

@@ -10,10 +10,10 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::events::stage::{Layer, Stage};
-use crate::lanes::Lanes;
+use crate::phone::keepalive::upkeep::{Mode, Silence};
+use crate::phone::lanes::Lanes;
 use crate::record::books::Books;
 use crate::resources::World;
-use crate::upkeep::{Mode, Silence};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Hears what the transport of `phone` says of its conversations.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
-use crate::lane::LaneState;
+use crate::phone::lane::LaneState;
 
 /// Lanes in no order; a lane's place changes when another goes.
 pub(crate) struct TaskLanes<A: Application, T: Transport<A::Block>> {
