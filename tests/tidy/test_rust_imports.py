@@ -61,8 +61,8 @@ def test_only_one_module_calls_simgrid(root: Path) -> None:
     naming = {name for name, text in code.items() if re.search(r"\b(simgrid|SimGrid)\b", text)}
     assert foreign == {"resources/simgrid.rs"}
     # Its room declares it, one makes it, and one shows its options.
-    assert naming == {"resources/mod.rs", "resources/simgrid.rs", "run.rs", "python.rs"}
-    assert re.findall(r"\bsimgrid::\w+", code["python.rs"]) == ["simgrid::MODEL_OPTIONS"]
+    assert naming == {"resources/mod.rs", "resources/simgrid.rs", "run.rs", "bindings/python.rs"}
+    assert re.findall(r"\bsimgrid::\w+", code["bindings/python.rs"]) == ["simgrid::MODEL_OPTIONS"]
 
 
 def test_the_graph_has_the_arrows_that_everybody_knows(repository: list[Path], root: Path) -> None:

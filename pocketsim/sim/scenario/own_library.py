@@ -72,5 +72,5 @@ def _said(build: bytes) -> str:
 _ELF = b"\x7fELF"
 _MODULE = b"PyInit_own_protocol\0"
 _BUILD = re.compile(rb"pocketsim engine ([0-9A-Za-z.+-]{1,40}) of sources ([0-9a-f]{16});")
-"""`BUILD` of sim/engine/src/python.rs, which is in every library that is linked to the engine."""
+"""`BUILD` of sim/engine/src/bindings/python.rs, in every library that is linked to the engine."""
 _LARGEST_BYTES = 512 << 20  # one that is not optimised has 100 MB, most of it for debuggers

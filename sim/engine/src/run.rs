@@ -22,12 +22,12 @@ use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::base::progress::Progress;
 use crate::base::streams::Stream;
+use crate::driver::habits::Habits;
 use crate::driver::Driver;
 use crate::families::blocks::Blocks;
 use crate::families::ending::Ending;
 use crate::families::holdings::Holdings;
 use crate::families::town::Town;
-use crate::habits::Habits;
 use crate::phone::keepalive::upkeep::Find;
 use crate::phone::policy::Policy;
 use crate::plan::configs;

@@ -13,13 +13,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::base::progress::Progress;
-use crate::checked::{caught, remember_panics, Checked, Shared};
-use crate::own_outputs::{rename_observed, store_first};
-use crate::own_phone::{Options, Phone};
-use crate::own_policy::PolicyCalls;
-use crate::own_protocol::governed;
+use crate::bindings::checked::{caught, remember_panics, Checked, Shared};
+use crate::bindings::own_outputs::{rename_observed, store_first};
+use crate::bindings::own_phone::{Options, Phone};
+use crate::bindings::own_policy::PolicyCalls;
+use crate::bindings::own_protocol::governed;
+use crate::bindings::python;
 use crate::plan::Plan;
-use crate::python;
 use crate::run::{self, Hooks, RunResult};
 
 /// What Python hands over: what the scenario says beside the plan.

@@ -3,9 +3,13 @@
 //!
 //! Something ends in the world or comes due in the queue, an input reaches a lane, and lanes run
 //! until each of them waits for time to pass. Here only the parts meet that own all this: lanes
-//! ([`crate::phone::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::schedule`]),
+//! ([`crate::phone::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::driver::schedule`]),
 //! time ([`crate::events::stage`]) and what is written down ([`crate::record::books`]). Nothing here knows which
 //! protocol runs, how many phones there are, or whether SimGrid or a closed form keeps the time.
+
+pub(crate) mod gates;
+pub(crate) mod habits;
+pub(crate) mod schedule;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +18,9 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::base::progress::Progress;
+use crate::driver::gates::Gates;
+use crate::driver::schedule::Schedule;
 use crate::events::stage::{Due, Stage};
-use crate::gates::Gates;
 use crate::network::forwarding::Forwarders;
 use crate::network::proximity::Contacts;
 use crate::network::routes::Routes;
@@ -30,7 +35,6 @@ use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
 use crate::resources::waits::Waits;
 use crate::resources::{Listener, World};
-use crate::schedule::Schedule;
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::base::progress::Progress;
+use crate::bindings::own_protocol::{self, Given};
 use crate::families::blocks::Blocks;
 use crate::families::holdings::Holdings;
-use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
