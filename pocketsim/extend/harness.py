@@ -220,5 +220,5 @@ def _expect(given: object, text: str, *, holds: bool) -> None:
         raise TypeError(f"{text}, not {type(given).__name__} {given!r}")
 
 
-_OUTPUTS_MAX = 100_000  # OUTPUTS_MAX of sim/engine/src/bindings/own_outputs.rs
-_INPUTS_AT_ONCE_MAX = 100_000  # as of one phone in sim/engine/src/bindings/own_protocol.rs
+_OUTPUTS_MAX = 100_000  # OUTPUTS_MAX of sim/engine/src/bindings/custom_outputs.rs
+_INPUTS_AT_ONCE_MAX = 100_000  # as of one phone in sim/engine/src/bindings/custom_protocol.rs

@@ -69,7 +69,7 @@ class Transfers(TypedDict):
 
 
 class Statement(TypedDict):
-    """What the engine's ledger comes to, instead of a trace (sim/engine/src/record/statement.rs).
+    """What the engine's ledger comes to, instead of a trace (sim/engine/src/record/summary.rs).
 
     `observed` has by name how often it was, and the sum of its values.
     """

@@ -1,8 +1,8 @@
 """The metrics of every run, of one that kept no events: `output.trace = "metrics"`.
 
-The engine adds up what they need while it runs (sim/engine/src/record/ledger.rs); what they are,
-`sim.metrics.trades` and `fates` say of events. Counts, sizes and the ends of windows are exact,
-means are but for rounding, quantiles within the `quantile_error` of the statement.
+The engine adds up what they need while it runs (sim/engine/src/record/aggregates.rs); what they
+are, `sim.metrics.trades` and `fates` say of events. Counts, sizes and the ends of windows are
+exact, means are but for rounding, quantiles within the `quantile_error` of the statement.
 """
 
 from __future__ import annotations

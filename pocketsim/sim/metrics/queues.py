@@ -1,7 +1,7 @@
 """How long datagrams waited in the queues of radios, and how many found no room: of all phones.
 
 The engine counts each datagram once for every radio that took it
-(sim/engine/src/resources/waits.rs). Quantiles are of a histogram, within 0.8 % of themselves
+(sim/engine/src/resources/queue_delay.rs). Quantiles are of a histogram, within 0.8 % of themselves
 (sim/engine/src/base/histogram.rs); means are exact.
 """
 

@@ -1,7 +1,7 @@
 """What code of one's own does in a run: objects for the engine, metrics, and what is said of it.
 
-What the engine does with the objects is said in sim/engine/src/bindings/own_protocol.rs
-and own_policy.rs.
+What the engine does with the objects is said in sim/engine/src/bindings/custom_protocol.rs
+and custom_policy.rs.
 """
 
 from __future__ import annotations
@@ -204,4 +204,4 @@ def _said(error: BaseException, own: Mapping[str, object]) -> str:
     return own_code.said(error)
 
 
-_UNKNOWN_OPERATION = "unknown operation "  # of sim/engine/src/bindings/own_outputs.rs
+_UNKNOWN_OPERATION = "unknown operation "  # of sim/engine/src/bindings/custom_outputs.rs

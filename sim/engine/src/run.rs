@@ -21,21 +21,21 @@ use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::base::progress::Progress;
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 use crate::driver::habits::Habits;
 use crate::driver::Driver;
-use crate::families::blocks::Blocks;
-use crate::families::ending::Ending;
-use crate::families::holdings::Holdings;
+use crate::families::final_blocks::Blocks;
+use crate::families::final_state::Ending;
+use crate::families::final_tokens::Holdings;
 use crate::families::town::Town;
 use crate::phone::keepalive::upkeep::Find;
 use crate::phone::policy::Policy;
-use crate::plan::configs;
+use crate::plan::machine_config;
 use crate::plan::Plan;
 use crate::record::trace::Trace;
 use crate::resources::hybrid::Hybrid;
+use crate::resources::queue_delay::Waits;
 use crate::resources::simgrid::{self, SimGrid};
-use crate::resources::waits::Waits;
 use crate::resources::World;
 
 /// What a run leaves behind.
@@ -192,7 +192,7 @@ fn over<A: Application>(
         find: (options.mode == "quic_keep").then(|| find(&plan, config)),
         ..hooks
     };
-    let config = move |node: u32| configs::of_phone(config, &options, seed, node);
+    let config = move |node: u32| machine_config::of_phone(config, &options, seed, node);
     match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
         "udp" | "none" => drive(plan, hooks, make, |node| Udp::new(&config(node)), ending),

@@ -2,8 +2,8 @@
 
 mod common;
 
-use _engine::base::streams::Stream;
-use _engine::cost::costs::{Cost, CostTable, Priced};
+use _engine::base::rng::Stream;
+use _engine::cost::table::{Cost, CostTable, Priced};
 use _engine::plan::Profile;
 use pocketsim_protocols::contract::Operation;
 

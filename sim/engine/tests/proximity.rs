@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use _engine::network::proximity::{Contacts, Passage};
+use _engine::network::contacts::{Contacts, Passage};
 use _engine::plan::{Access, Outage, Plan, Proximity, ProximityLink};
 use common::{arrive, counter, meet, plan, reasons, times, trade, turn, Numbers, BLE};
 use pocketsim_protocols::contract::{EventKind, Reason};

@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::base::queue::Queue;
+use _engine::base::event_queue::Queue;
 use _engine::plan::SenderLoop;
 use common::puppet::{act, post, said, say, work, Cue};
 use common::{arrive, cost, counter, nodes, plan, sender_loop, times, trade, turn, Numbers};

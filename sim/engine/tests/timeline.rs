@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::cost::costs::Cost;
+use _engine::cost::table::Cost;
 use _engine::plan::Plan;
 use _engine::record::timeline::{Row, Timeline, NONE, NO_CODE, NO_MESSAGE};
 use _engine::record::trace::Trace;

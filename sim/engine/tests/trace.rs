@@ -4,10 +4,10 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use _engine::cost::costs::Priced;
+use _engine::cost::table::Priced;
 use _engine::plan::{self, Plan};
-use _engine::record::ledger::LINGERING_MIN;
-use _engine::record::statement::Standing;
+use _engine::record::aggregates::LINGERING_MIN;
+use _engine::record::summary::Standing;
 use _engine::record::trace::{Columns, Tally, Trace, NO_REASON};
 use common::{arrive, trade};
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Operation, Reason};

@@ -7,7 +7,7 @@ pub mod confirm;
 #[cfg(not(test))]
 #[pyo3::pymodule]
 mod own_protocol {
-    use engine::bindings::own_machine::{run, Own};
+    use engine::bindings::custom_machine::{run, Own};
     use engine::plan::Plan;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;

@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows what is simulated.
 
+pub mod event_queue;
 pub mod histogram;
 pub(crate) mod prefetch;
 pub mod progress;
-pub mod queue;
-pub mod streams;
+pub mod rng;

@@ -5,15 +5,15 @@
 #[cfg(any(test, feature = "python"))]
 pub(crate) mod checked;
 #[cfg(feature = "python")]
-pub(crate) mod own_failures;
+pub(crate) mod custom_failures;
 #[cfg(feature = "python")]
-pub mod own_machine;
+pub mod custom_machine;
 #[cfg(feature = "python")]
-pub(crate) mod own_outputs;
-pub mod own_phone;
+pub(crate) mod custom_outputs;
+pub mod custom_phone;
 #[cfg(feature = "python")]
-pub(crate) mod own_policy;
+pub(crate) mod custom_policy;
 #[cfg(feature = "python")]
-pub(crate) mod own_protocol;
+pub(crate) mod custom_protocol;
 #[cfg(feature = "python")]
 pub(crate) mod python;

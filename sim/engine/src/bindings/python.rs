@@ -5,21 +5,21 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::base::progress::Progress;
-use crate::bindings::own_protocol::{self, Given};
-use crate::families::blocks::Blocks;
-use crate::families::holdings::Holdings;
+use crate::bindings::custom_protocol::{self, Given};
+use crate::families::final_blocks::Blocks;
+use crate::families::final_tokens::Holdings;
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
+use crate::resources::queue_delay::Waits;
 use crate::resources::simgrid::MODEL_OPTIONS;
-use crate::resources::waits::Waits;
 use crate::run::{Hooks, RunResult};
 
 /// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]
 mod _engine {
     use super::{
-        hook, own_protocol, to_dict, Given, Hooks, Operation, Plan, Progress, MODEL_OPTIONS,
+        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, MODEL_OPTIONS,
     };
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
@@ -48,7 +48,7 @@ mod _engine {
     ) -> PyResult<Bound<'_, PyDict>> {
         let progress = progress.map_or_else(Progress::default, hook);
         let result = match own {
-            Some(own) => own_protocol::run(py, plan, own, progress)?,
+            Some(own) => custom_protocol::run(py, plan, own, progress)?,
             None => py
                 .detach(|| {
                     let hooks = Hooks {

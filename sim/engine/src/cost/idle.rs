@@ -6,7 +6,7 @@
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
-use crate::cost::costs::{Cost, CostTable, Priced};
+use crate::cost::table::{Cost, CostTable, Priced};
 use crate::plan::Plan;
 
 /// What each phone does; nothing is kept where no profile asks how long phones have rested.

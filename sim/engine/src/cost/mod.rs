@@ -4,6 +4,6 @@
 //! ([`crate::resources`]).
 
 pub(crate) mod after_rest;
-pub mod costs;
 pub(crate) mod idle;
 pub(crate) mod phases;
+pub mod table;

@@ -8,7 +8,7 @@
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 use crate::plan::Plan;
 
 /// The phase of each phone; nothing is kept where no profile has phases.

@@ -12,11 +12,11 @@ use pocketsim_protocols::pairwise::{Pairwise, Trade};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::TransportConfig;
 
-use crate::base::streams::{mix, Stream};
+use crate::base::rng::{mix, Stream};
 use crate::driver::Driver;
 use crate::phone::keepalive::habit::{length_s, Habit, Seen};
 use crate::phone::keepalive::upkeep::Silence;
-use crate::plan::configs;
+use crate::plan::machine_config;
 use crate::plan::{self, Access, Plan};
 use crate::record::timeline::{Spans, NONE, NO_CODE};
 use crate::resources::hybrid::Hybrid;
@@ -56,7 +56,7 @@ impl Habits {
         let (world, end_s) = (Hybrid::new(&plan), plan.duration_s);
         let (options, seed) = (plan.transport.clone(), plan.seed);
         let make = |node: u32| {
-            let config = configs::of_phone(self.config, &options, seed, node);
+            let config = machine_config::of_phone(self.config, &options, seed, node);
             let quic: Quic<Trade> = Quic::new(&config, NodeId(node));
             (Pairwise::new(NodeId(node)), quic)
         };

@@ -3,11 +3,11 @@
 //!
 //! Something ends in the world or comes due in the queue, an input reaches a lane, and lanes run
 //! until each of them waits for time to pass. Here only the parts meet that own all this: lanes
-//! ([`crate::phone::lanes`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::driver::schedule`]),
-//! time ([`crate::events::stage`]) and what is written down ([`crate::record::books`]). Nothing here knows which
+//! ([`crate::phone::executor`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::driver::schedule`]),
+//! time ([`crate::events::sim_context`]) and what is written down ([`crate::record::recorder`]). Nothing here knows which
 //! protocol runs, how many phones there are, or whether SimGrid or a closed form keeps the time.
 
-pub(crate) mod gates;
+pub(crate) mod backpressure;
 pub(crate) mod habits;
 pub(crate) mod schedule;
 
@@ -18,22 +18,22 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::base::progress::Progress;
-use crate::driver::gates::Gates;
+use crate::driver::backpressure::Gates;
 use crate::driver::schedule::Schedule;
-use crate::events::stage::{Due, Stage};
+use crate::events::sim_context::{Due, Stage};
+use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
-use crate::network::proximity::Contacts;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
+use crate::phone::executor::{Effect, Lanes};
 use crate::phone::keepalive::upkeep::{Find, Silence};
 use crate::phone::lane::Input;
-use crate::phone::lanes::{Effect, Lanes};
 use crate::phone::policy::Policy;
 use crate::plan::Plan;
-use crate::record::books::{Books, Dropped};
+use crate::record::recorder::{Books, Dropped};
 use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
-use crate::resources::waits::Waits;
+use crate::resources::queue_delay::Waits;
 use crate::resources::{Listener, World};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.

@@ -6,11 +6,11 @@
 
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
-use crate::base::streams::Stream;
-use crate::events::stage::{Due, Stage};
+use crate::base::rng::Stream;
+use crate::events::sim_context::{Due, Stage};
 use crate::phone::lane::Round;
 use crate::plan::{Churn, Workload};
-use crate::record::books::Books;
+use crate::record::recorder::Books;
 use crate::record::trace::Tally;
 use crate::resources::World;
 

@@ -2,4 +2,4 @@
 //!
 //! What deliberately does not live here: what becomes of it.
 
-pub(crate) mod stage;
+pub(crate) mod sim_context;

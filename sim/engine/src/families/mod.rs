@@ -2,7 +2,7 @@
 //!
 //! What deliberately does not live here: how they behave, which is `pocketsim_protocols`'s.
 
-pub mod blocks;
-pub mod ending;
-pub mod holdings;
+pub mod final_blocks;
+pub mod final_state;
+pub mod final_tokens;
 pub(crate) mod town;

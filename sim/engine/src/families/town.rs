@@ -13,8 +13,8 @@ use pocketsim_protocols::payment::{
 };
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
-use crate::base::streams::Stream;
-use crate::families::ending::Ending;
+use crate::base::rng::Stream;
+use crate::families::final_state::Ending;
 use crate::plan::{Phones, Plan, Tokens};
 
 /// The machines of one town, made phone by phone.

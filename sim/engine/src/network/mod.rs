@@ -6,13 +6,13 @@
 //! other send goes over a contact, in closed form. What deliberately does not live here: sockets,
 //! and what is in a datagram.
 
-pub(crate) mod bursts;
+pub(crate) mod burst_loss;
+pub mod contacts;
 pub(crate) mod forwarding;
-pub(crate) mod legs;
-pub mod order;
-pub mod proximity;
+pub(crate) mod hops;
+pub mod resequencer;
 pub(crate) mod routes;
-pub mod socket;
+pub mod socket_buffer;
 
 use std::collections::VecDeque;
 
@@ -20,15 +20,15 @@ use pocketsim_protocols::contract::{Datagram, NodeId, Path, Reason, Seconds};
 use slab::Slab;
 
 use crate::base::prefetch::prefetch;
-use crate::base::streams::Stream;
-use crate::events::stage::{Due, Stage};
-use crate::network::bursts::Chains;
+use crate::base::rng::Stream;
+use crate::events::sim_context::{Due, Stage};
+use crate::network::burst_loss::Chains;
+use crate::network::contacts::Contacts;
 use crate::network::forwarding::{Forwarders, Passage};
-use crate::network::order::{Order, Way};
-use crate::network::proximity::Contacts;
+use crate::network::resequencer::{Order, Way};
 use crate::network::routes::{Hop, Route, Routes};
-use crate::network::socket::{fragments, wire_bytes};
-use crate::record::books::{Books, Dropped};
+use crate::network::socket_buffer::{fragments, wire_bytes};
+use crate::record::recorder::{Books, Dropped};
 use crate::record::timeline::Row;
 use crate::record::trace::Tally;
 use crate::resources::{Leg, World};

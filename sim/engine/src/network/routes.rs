@@ -1,11 +1,11 @@
 //! What the plan says of the ways between phones: access networks, sites, the relay, outages.
 //!
-//! What deliberately does not live here: contacts ([`crate::network::proximity`]), chance, and what is under
+//! What deliberately does not live here: contacts ([`crate::network::contacts`]), chance, and what is under
 //! way.
 
 use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 
-use crate::network::order::Way;
+use crate::network::resequencer::Way;
 use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
 
 /// The access networks of a plan's phones, and what joins them.

@@ -12,8 +12,8 @@ use pocketsim_protocols::contract::{
     Seconds, Transport,
 };
 
-use crate::cost::costs::Priced;
-use crate::events::stage::Layer;
+use crate::cost::table::Priced;
+use crate::events::sim_context::Layer;
 
 /// One round of a sender loop: a proposal, and then a sleep.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,29 +2,29 @@
 //!
 //! What deliberately does not live here: the world, and what is written down.
 
-pub(crate) mod abandoned;
-pub(crate) mod governed;
+pub(crate) mod cpu_work;
+pub(crate) mod executor;
 pub(crate) mod keepalive;
 pub(crate) mod lane;
-pub(crate) mod lanes;
-pub(crate) mod outstanding;
+pub(crate) mod lane_table;
 pub mod policy;
-pub(crate) mod spending;
-pub(crate) mod task_lanes;
+pub(crate) mod policy_hooks;
+pub(crate) mod power_off;
+pub(crate) mod send_window;
 pub(crate) mod timers;
 pub(crate) mod turns;
-pub(crate) mod wakes;
+pub(crate) mod wakeups;
 
 use pocketsim_protocols::contract::{
     Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 
-use crate::base::streams::Stream;
-use crate::cost::costs::{Cost, CostTable, Priced};
-use crate::events::stage::Layer;
-use crate::network::socket::SocketBuffer;
+use crate::base::rng::Stream;
+use crate::cost::table::{Cost, CostTable, Priced};
+use crate::events::sim_context::Layer;
+use crate::network::socket_buffer::SocketBuffer;
 use crate::phone::lane::{Input, LaneState, Next, Spare, Step};
-use crate::phone::task_lanes::TaskLanes;
+use crate::phone::lane_table::TaskLanes;
 
 /// A phone as its lanes see it.
 ///

@@ -1,7 +1,7 @@
 //! A policy of the transport: when a message is handed to it, and what becomes of one it gave up.
 //!
 //! It stands between application and transport of a phone and neither can tell. What deliberately
-//! does not live here: who decides (`own_policy.rs`, or a test), and the lanes that ask.
+//! does not live here: who decides (`custom_policy.rs`, or a test), and the lanes that ask.
 
 use std::collections::BTreeMap;
 

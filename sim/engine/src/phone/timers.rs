@@ -2,8 +2,8 @@
 
 use pocketsim_protocols::contract::{Application, Seconds, Transport};
 
-use crate::events::stage::{Due, Layer, Stage};
-use crate::phone::lanes::Lanes;
+use crate::events::sim_context::{Due, Layer, Stage};
+use crate::phone::executor::Lanes;
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

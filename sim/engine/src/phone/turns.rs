@@ -5,9 +5,9 @@
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
-use crate::events::stage::{Layer, Stage};
+use crate::events::sim_context::{Layer, Stage};
+use crate::phone::executor::{Lanes, Work};
 use crate::phone::lane::Input;
-use crate::phone::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

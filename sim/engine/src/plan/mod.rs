@@ -5,7 +5,7 @@
 
 #[cfg(feature = "python")]
 pub(crate) mod columns;
-pub(crate) mod configs;
+pub(crate) mod machine_config;
 
 use pocketsim_protocols::contract::Seconds;
 

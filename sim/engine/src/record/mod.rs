@@ -2,9 +2,9 @@
 //!
 //! What deliberately does not live here: why something happened. Nothing here decides anything.
 
-pub(crate) mod books;
+pub mod aggregates;
 pub mod energy;
-pub mod ledger;
-pub mod statement;
+pub(crate) mod recorder;
+pub mod summary;
 pub mod timeline;
 pub mod trace;

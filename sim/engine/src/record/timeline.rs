@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Lane, MessageId, NodeId, Reason, Seconds};
 
-use crate::cost::costs::{Cost, Priced};
+use crate::cost::table::{Cost, Priced};
+use crate::resources::queue_delay::Span;
 use crate::resources::radio::Direction;
-use crate::resources::waits::Span;
 
 /// Rows as columns of one length, in the order in which they began.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use pocketsim_protocols::contract::{Event, EventKind, NodeId, Operation, Reason, Seconds};
 use pocketsim_protocols::named_enum;
 
-use crate::base::streams::mix;
-use crate::cost::costs::Priced;
+use crate::base::rng::mix;
+use crate::cost::table::Priced;
 use crate::plan::Plan;
-use crate::record::ledger::Ledger;
+use crate::record::aggregates::Ledger;
 use crate::record::timeline::{self, Timeline};
 
 /// Columns of one length.

@@ -1,6 +1,6 @@
 //! Phones that are processes of one computer: whose cores each uses, and whose work is whose.
 //!
-//! What deliberately does not live here: how cores are shared ([`crate::resources::pool`]).
+//! What deliberately does not live here: how cores are shared ([`crate::resources::capacity`]).
 
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 //!
 //! What a phone uses alone has its date at once: a radio is a queue ([`crate::resources::radio`]), work on
 //! cores that are enough takes its time. What several use at once is divided the moment that they
-//! meet: the air of a site ([`crate::resources::air`]) and a phone's cores ([`crate::resources::pool`]). In each of these
+//! meet: the air of a site ([`crate::resources::shared_medium`]) and a phone's cores ([`crate::resources::capacity`]). In each of these
 //! one capacity alone is shared, so that max-min fairness has a closed form, which SimGrid's dates
 //! equal (`tests/shares.rs`). Of what happens at one moment, what ends here comes before what the
 //! driver's queue holds, each in the order in which it was asked for. What deliberately does not
@@ -12,17 +12,17 @@ use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
+use crate::base::event_queue::Queue;
 use crate::base::prefetch::prefetch;
-use crate::base::queue::Queue;
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 use crate::plan::{Access, Plan, Profile};
-use crate::resources::air::{Air, SiteLook};
+use crate::resources::capacity::Pool;
 use crate::resources::computers::Computers;
-use crate::resources::pool::Pool;
+use crate::resources::max_min::Claim;
+use crate::resources::queue_delay::{Span, Waits};
 use crate::resources::radio::{Direction, Line, Radio};
 use crate::resources::run_queue::{RunQueue, TICK_S};
-use crate::resources::share::Claim;
-use crate::resources::waits::{Span, Waits};
+use crate::resources::shared_medium::{Air, SiteLook};
 use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, Thread, World};
 
 /// Phones with their radios and cores, the air that they share, and the clock.

@@ -3,21 +3,21 @@
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
 //! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only two
-//! use, a contact, the driver gives to [`crate::network::proximity`] instead.
+//! use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
-pub mod air;
+pub mod capacity;
 pub(crate) mod computers;
 pub mod hybrid;
-pub mod pool;
+pub mod max_min;
+pub mod queue_delay;
 pub mod radio;
 pub mod run_queue;
-pub mod share;
+pub mod shared_medium;
 pub mod simgrid;
-pub mod waits;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
-use crate::resources::waits::{Span, Waits};
+use crate::resources::queue_delay::{Span, Waits};
 
 /// Carries datagrams; the driver hears of the end by the token.
 pub trait Carrier {

@@ -5,7 +5,7 @@
 //! queue holds what is not sent yet, byte by byte: of a datagram that is on the air, what is left.
 //! What finds the radio idle is always taken, however large, as CoDel never drops what is alone in a
 //! queue (RFC 8289, "Non-starvation"). What deliberately does not live here: radios on an access
-//! point or cell with a limit of its own (`air.rs`).
+//! point or cell with a limit of its own (`shared_medium.rs`).
 
 use pocketsim_protocols::contract::Seconds;
 

@@ -6,7 +6,7 @@ use _engine::driver::Driver;
 use _engine::plan::Plan;
 use _engine::record::trace::Trace;
 use _engine::resources::hybrid::Hybrid;
-use _engine::resources::waits::Waits;
+use _engine::resources::queue_delay::Waits;
 use pocketsim_protocols::contract::{
     AppRequest, Application, Datagram, Delivery, Event, EventKind, Lane, Machine, MessageId,
     NodeId, Operation, Output, OutputsOf, Path, Payload, Seconds, Transport,

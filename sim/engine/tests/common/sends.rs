@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use _engine::plan::Plan;
 use _engine::record::trace::Trace;
-use _engine::resources::waits::Waits;
+use _engine::resources::queue_delay::Waits;
 use pocketsim_protocols::contract::{EventKind, Seconds};
 
 use super::puppet::{say, send, wait_in_hybrid, Act, Cue};

@@ -19,7 +19,7 @@ use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use socket::SocketBuffer;
 
 // The engine's own: there is one count of what the kernel charges for a datagram.
-#[path = "../../../engine/src/network/socket.rs"]
+#[path = "../../../engine/src/network/socket_buffer.rs"]
 pub mod socket;
 
 /// A payload of any size.

@@ -50,7 +50,7 @@ def test_nothing_has_no_percentile_and_no_mean():
 
 
 def test_a_statement_has_the_fields_that_the_engine_gives_it(root):
-    source = (root / "sim/engine/src/record/statement.rs").read_text()
+    source = (root / "sim/engine/src/record/summary.rs").read_text()
     structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
     assert structs
     for name, body in structs:

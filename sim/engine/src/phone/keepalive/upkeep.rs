@@ -4,18 +4,18 @@
 //! sent is known to the datagram. Elsewhere it is what pairs of the same two networks send on average
 //! ([`crate::phone::keepalive::habit`]), which is found once as many signs of life were simulated as finding it takes.
 //! Each operation takes what it takes on average. What deliberately does not live here: which
-//! conversations rest ([`crate::phone::keepalive::rests`]).
+//! conversations rest ([`crate::phone::keepalive::fast_forward`]).
 
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
-use crate::base::streams::Stream;
-use crate::cost::costs::CostTable;
-use crate::network::socket::wire_bytes;
+use crate::base::rng::Stream;
+use crate::cost::table::CostTable;
+use crate::network::socket_buffer::wire_bytes;
 use crate::phone::keepalive::habit::Habit;
 use crate::plan::{Access, Plan};
-use crate::record::books::Reckoned;
+use crate::record::recorder::Reckoned;
 
 /// The upkeep of all conversations of a run that rested.
 pub(crate) struct Upkeeps {

@@ -6,9 +6,9 @@
 
 use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
+use crate::base::event_queue::Queue;
 use crate::base::prefetch::prefetch;
-use crate::base::queue::Queue;
-use crate::resources::waits::{Span, Waits};
+use crate::resources::queue_delay::{Span, Waits};
 use crate::resources::{Carried, CpuDemand, Leg, World};
 
 /// One of a phone's two machines.

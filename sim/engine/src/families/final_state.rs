@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::families::blocks::Blocks;
-use crate::families::holdings::Holdings;
+use crate::families::final_blocks::Blocks;
+use crate::families::final_tokens::Holdings;
 
 /// What the applications of a run say at its end.
 #[derive(Debug, Default)]

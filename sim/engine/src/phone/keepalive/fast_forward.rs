@@ -9,10 +9,10 @@ use pocketsim_protocols::contract::{
     Application, Conversation, Notice, Rhythm, Seconds, Transport, Upkeep,
 };
 
-use crate::events::stage::{Layer, Stage};
+use crate::events::sim_context::{Layer, Stage};
+use crate::phone::executor::Lanes;
 use crate::phone::keepalive::upkeep::{Mode, Silence};
-use crate::phone::lanes::Lanes;
-use crate::record::books::Books;
+use crate::record::recorder::Books;
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -6,7 +6,7 @@ use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 use crate::plan;
 
 impl From<&plan::Transport> for TransportConfig {

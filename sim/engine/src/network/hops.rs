@@ -5,10 +5,10 @@
 
 use pocketsim_protocols::contract::{Reason, Seconds};
 
-use crate::events::stage::{Due, Stage};
+use crate::events::sim_context::{Due, Stage};
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
-use crate::record::books::Books;
+use crate::record::recorder::Books;
 use crate::resources::radio::Direction;
 use crate::resources::{Carried, Leg, World};
 

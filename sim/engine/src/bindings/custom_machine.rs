@@ -14,10 +14,10 @@ use pyo3::types::PyDict;
 
 use crate::base::progress::Progress;
 use crate::bindings::checked::{caught, remember_panics, Checked, Shared};
-use crate::bindings::own_outputs::{rename_observed, store_first};
-use crate::bindings::own_phone::{Options, Phone};
-use crate::bindings::own_policy::PolicyCalls;
-use crate::bindings::own_protocol::governed;
+use crate::bindings::custom_outputs::{rename_observed, store_first};
+use crate::bindings::custom_phone::{Options, Phone};
+use crate::bindings::custom_policy::PolicyCalls;
+use crate::bindings::custom_protocol::governed;
 use crate::bindings::python;
 use crate::plan::Plan;
 use crate::run::{self, Hooks, RunResult};

@@ -2,11 +2,11 @@
 
 use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Seconds, Transport};
 
-use crate::cost::costs::{Cost, Priced};
-use crate::events::stage::Stage;
+use crate::cost::table::{Cost, Priced};
+use crate::events::sim_context::Stage;
+use crate::phone::executor::Lanes;
 use crate::phone::lane::{Input, Step};
-use crate::phone::lanes::Lanes;
-use crate::record::books::Books;
+use crate::record::recorder::Books;
 use crate::resources::{Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

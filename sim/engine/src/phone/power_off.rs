@@ -10,7 +10,7 @@ use pocketsim_protocols::contract::{
 
 use crate::phone::lane::{Input, LaneState, Step};
 use crate::phone::Held;
-use crate::record::books::{Books, Dropped};
+use crate::record::recorder::{Books, Dropped};
 use crate::record::trace::Tally;
 
 /// Takes what `phone` was doing to its end.

@@ -18,9 +18,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::base::progress::Progress;
-use crate::bindings::own_failures::{Failed, Failures};
-use crate::bindings::own_outputs::{rename_observed, store_first, Answer, Kinds, Known, Parcel};
-use crate::bindings::own_policy::{OwnPolicy, PolicyCalls};
+use crate::bindings::custom_failures::{Failed, Failures};
+use crate::bindings::custom_outputs::{rename_observed, store_first, Answer, Kinds, Known, Parcel};
+use crate::bindings::custom_policy::{OwnPolicy, PolicyCalls};
 use crate::phone::policy::Policy;
 use crate::plan::Plan;
 use crate::run::{self, Hooks, RunResult};

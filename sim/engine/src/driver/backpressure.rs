@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::{Datagram, Lane, NodeId, Seconds};
 
-use crate::events::stage::{Due, Stage};
-use crate::network::order::Way;
-use crate::network::socket::wire_bytes;
+use crate::events::sim_context::{Due, Stage};
+use crate::network::resequencer::Way;
+use crate::network::socket_buffer::wire_bytes;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::resources::World;

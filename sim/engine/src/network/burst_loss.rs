@@ -5,8 +5,8 @@
 
 use pocketsim_protocols::bursts::{self, Chain, Crossing};
 
-use crate::base::streams::Stream;
-use crate::network::order::Way;
+use crate::base::rng::Stream;
+use crate::network::resequencer::Way;
 use crate::plan::Bursts;
 
 /// The chains of one run, by phone; where a network has no bursts there is none.

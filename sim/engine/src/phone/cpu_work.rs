@@ -1,15 +1,15 @@
 //! Core time and waits of lanes: what the world spends for them, and when they are free again.
 //!
-//! What deliberately does not live here: what an operation costs (`costs.rs`), and how cores are
+//! What deliberately does not live here: what an operation costs (`table.rs`), and how cores are
 //! shared, which is the world's.
 
 use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
-use crate::cost::costs::{Cost, Priced};
-use crate::events::stage::{Due, Stage};
+use crate::cost::table::{Cost, Priced};
+use crate::events::sim_context::{Due, Stage};
 use crate::network::forwarding::FORWARDING;
-use crate::phone::lanes::{Lanes, Work};
-use crate::record::books::Books;
+use crate::phone::executor::{Lanes, Work};
+use crate::record::recorder::Books;
 use crate::resources::{CpuDemand, Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {

@@ -7,8 +7,8 @@
 
 use pocketsim_protocols::contract::Seconds;
 
+use crate::resources::max_min::{Claim, Share};
 use crate::resources::run_queue::RunQueue;
-use crate::resources::share::{Claim, Share};
 
 /// A capacity, and those who use it.
 #[derive(Debug)]

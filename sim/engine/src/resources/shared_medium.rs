@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::resources::pool::Pool;
+use crate::resources::capacity::Pool;
+use crate::resources::max_min::Claim;
+use crate::resources::queue_delay::Waits;
 use crate::resources::radio::{has_room, Direction, Line, QUEUE_S};
-use crate::resources::share::Claim;
-use crate::resources::waits::Waits;
 
 /// All queues and the air that they share.
 #[derive(Debug, Default)]

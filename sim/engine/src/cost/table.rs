@@ -2,7 +2,7 @@
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 use crate::cost::after_rest::AfterRest;
 use crate::plan::{self, Profile};
 

@@ -13,8 +13,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
 
 use crate::base::histogram::{Histogram, ERROR_MAX};
-use crate::base::streams::mix;
-use crate::record::statement::{Completion, Spread, Standing, Statement};
+use crate::base::rng::mix;
+use crate::record::summary::{Completion, Spread, Standing, Statement};
 
 /// What is added up while a run goes on.
 #[derive(Debug)]

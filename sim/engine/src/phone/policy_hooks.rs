@@ -2,9 +2,9 @@
 
 use pocketsim_protocols::contract::{Application, Delivery, Lane, NodeId, Reason, Transport};
 
-use crate::events::stage::{Due, Stage};
+use crate::events::sim_context::{Due, Stage};
+use crate::phone::executor::Lanes;
 use crate::phone::lane::Input;
-use crate::phone::lanes::Lanes;
 use crate::phone::policy::{Governor, Policy, Verdict};
 use crate::resources::World;
 

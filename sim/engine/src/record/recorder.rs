@@ -8,13 +8,13 @@ use pocketsim_protocols::contract::{
     Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Reason, Seconds,
 };
 
-use crate::cost::costs::{Cost, Priced};
+use crate::cost::table::{Cost, Priced};
 use crate::plan::Plan;
 use crate::record::energy::Accountant;
 use crate::record::timeline::Row;
 use crate::record::trace::{Tally, Trace};
+use crate::resources::queue_delay::Span;
 use crate::resources::radio::Direction;
-use crate::resources::waits::Span;
 
 /// What is written down while a run goes on.
 pub(crate) struct Books {

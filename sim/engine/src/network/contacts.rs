@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::base::queue::Queue;
+use crate::base::event_queue::Queue;
 use crate::plan::{Proximity, ProximityLink};
 
 /// The contacts that are open, and how far the plan's have been opened.

@@ -12,19 +12,19 @@ use pocketsim_protocols::contract::{
 use slab::Slab;
 
 use crate::base::prefetch::prefetch;
-use crate::base::streams::Stream;
-use crate::cost::costs::CostTable;
+use crate::base::rng::Stream;
 use crate::cost::idle::Idle;
 use crate::cost::phases::Phases;
-use crate::events::stage::{Layer, Stage};
-use crate::phone::abandoned::Abandoned;
+use crate::cost::table::CostTable;
+use crate::events::sim_context::{Layer, Stage};
 use crate::phone::keepalive::upkeep::Upkeeps;
 use crate::phone::lane::{Input, Next, Round, Spare, Step};
-use crate::phone::outstanding::Outstanding;
 use crate::phone::policy::Governor;
+use crate::phone::power_off::Abandoned;
+use crate::phone::send_window::Outstanding;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
-use crate::record::books::Books;
+use crate::record::recorder::Books;
 use crate::record::trace::Tally;
 use crate::resources::World;
 
@@ -55,11 +55,11 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// Inputs that wait until a thread comes to them (`turns.rs`).
     pub(crate) in_turn: Slab<Input<A, T>>,
     pub(crate) spare: Spare<A, T>,
-    /// Says when messages are handed to transports (`governed.rs`).
+    /// Says when messages are handed to transports (`policy_hooks.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
     /// Of phones whose loops stop at so many.
     outstanding: Outstanding,
-    /// Of conversations at rest (`rests.rs`).
+    /// Of conversations at rest (`fast_forward.rs`).
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,

@@ -7,7 +7,7 @@ use pocketsim_protocols::contract::NodeId;
 #[cfg(feature = "python")]
 use pyo3::FromPyObject;
 
-use crate::base::streams::Stream;
+use crate::base::rng::Stream;
 
 /// `[protocol.options]` of the scenario; [`Phone`] reads them.
 #[derive(Debug, Default)]

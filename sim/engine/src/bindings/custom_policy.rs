@@ -6,7 +6,7 @@ use pocketsim_protocols::contract::{Reason, Seconds};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::bindings::own_failures::{Failed, Failures};
+use crate::bindings::custom_failures::{Failed, Failures};
 use crate::phone::policy::{Message, Policy};
 
 /// The bound methods of one object.
