@@ -34,7 +34,7 @@ use crate::plan::machine_config;
 use crate::plan::Plan;
 use crate::record::trace::Trace;
 use crate::resources::hybrid::Hybrid;
-use crate::resources::queue_delay::Waits;
+use crate::resources::queue_delay::QueueDelays;
 use crate::resources::simgrid::{self, SimGrid};
 use crate::resources::World;
 
@@ -50,7 +50,7 @@ pub struct RunResult {
     /// What phones spent, joules by component; empty if the plan does not ask.
     pub energy_j: BTreeMap<&'static str, f64>,
     /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
-    pub waits: Option<Waits>,
+    pub waits: Option<QueueDelays>,
     /// What the applications say at the end.
     pub ending: Ending,
     /// Kinds of rows beside those of everybody's, by number after them.

@@ -34,7 +34,7 @@ fn ends(
                     found.insert(token, (world.clock().to_bits(), done));
                 }
                 Happening::Wake => break,
-                Happening::Leg(..) => unreachable!("nothing is sent"),
+                Happening::Hop(..) => unreachable!("nothing is sent"),
             }
         }
     };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use _engine::plan::Plan;
 use _engine::resources::hybrid::{Happening, Hybrid};
 use _engine::resources::simgrid::{self, SimGrid};
-use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, Thread, World};
+use _engine::resources::{Carried, Carrier, CpuDemand, Hop, Listener, Spender, Thread, World};
 use common::{plan, Numbers};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
@@ -121,7 +121,7 @@ fn in_hybrid(plan: &Plan, script: &Script) -> Ends {
     while let Some(happening) = world.advance(END_S) {
         let now = world.clock();
         match happening {
-            Happening::Work(token, done) | Happening::Leg(token, done) => {
+            Happening::Work(token, done) | Happening::Hop(token, done) => {
                 assert!(
                     ends.insert(token, (now, done)).is_none(),
                     "{token} ended twice"
@@ -133,7 +133,7 @@ fn in_hybrid(plan: &Plan, script: &Script) -> Ends {
                     match act {
                         Act::Work(demand) => world.spend(next as u32, NodeId(phone), demand),
                         Act::Send(bytes) => {
-                            let carried = world.carry(next as u32, Leg::Up(NodeId(phone)), bytes);
+                            let carried = world.carry(next as u32, Hop::Up(NodeId(phone)), bytes);
                             assert_eq!(carried, Carried::UntilTold);
                         }
                         Act::Turn(on) => world.set_on(NodeId(phone), on),
@@ -175,7 +175,7 @@ impl Director<'_> {
     fn start(&mut self, phone: u32) {
         if let Some(&(token, bytes)) = self.queues[phone as usize].front() {
             self.world
-                .carry(token, Leg::Through(NodeId(phone), SINK), bytes);
+                .carry(token, Hop::Through(NodeId(phone), SINK), bytes);
         }
     }
 

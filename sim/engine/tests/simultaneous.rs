@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::base::event_queue::Queue;
+use _engine::base::event_queue::EventQueue;
 use _engine::plan::SenderLoop;
 use common::puppet::{act, post, said, say, work, Cue};
 use common::{arrive, cost, counter, nodes, plan, sender_loop, times, trade, turn, Numbers};
@@ -124,7 +124,7 @@ fn lanes_of_a_phone_take_turns_in_the_order_they_got_something() {
 #[test]
 fn a_queue_sorts_by_date_and_leaves_equal_dates_as_they_came() {
     let mut numbers = Numbers(1);
-    let mut queue = Queue::new();
+    let mut queue = EventQueue::new();
     let mut expected: Vec<(u32, u32)> = Vec::new();
     for number in 0..2000 {
         let date = numbers.draw() >> 26;

@@ -10,7 +10,7 @@ use pocketsim_protocols::contract::Seconds;
 
 /// Entries ordered by time, then by arrival.
 #[derive(Debug)]
-pub struct Queue<T> {
+pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     serial: u64,
 }
@@ -25,7 +25,7 @@ struct Entry<T> {
     value: T,
 }
 
-impl<T> Queue<T> {
+impl<T> EventQueue<T> {
     /// Nothing queued.
     pub fn new() -> Self {
         Self {
@@ -72,7 +72,7 @@ impl<T> Queue<T> {
     }
 }
 
-impl<T> Default for Queue<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn orders_by_date_then_by_arrival() {
-        let mut queue = Queue::new();
+        let mut queue = EventQueue::new();
         for (date, value) in [(2.0, 'c'), (1.0, 'a'), (2.0, 'd'), (1.0, 'b')] {
             queue.push(date, value);
         }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_pushed_to_the_front_of_a_date_leaves_before_all_else_of_it() {
-        let mut queue = Queue::new();
+        let mut queue = EventQueue::new();
         queue.push(2.0, 'd');
         queue.push(1.0, 'a');
         queue.push_first(2.0, 'b');
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_comes_is_the_first_and_then_one_of_the_two_after_it() {
-        let mut queue = Queue::new();
+        let mut queue = EventQueue::new();
         for date in [5.0, 3.0, 9.0, 1.0, 7.0, 2.0, 8.0] {
             queue.push(date, date);
         }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn keeps_what_is_not_due() {
-        let mut queue = Queue::new();
+        let mut queue = EventQueue::new();
         queue.push(3.0, ());
         assert_eq!(queue.pop_due(2.999), None);
         assert_eq!(queue.pop_due(3.0), Some(()));

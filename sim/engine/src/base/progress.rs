@@ -1,5 +1,5 @@
-//! How far a run has come, told in hundredths of its duration to whoever asked, with what has happened
-//! so far, and whether it is to go on.
+//! How far a run has come, told in hundredths of its duration to whoever asked, with what has
+//! happened so far, and whether it is to go on.
 //!
 //! Reads no clock but the run's own, and nothing of it reaches the simulation:
 //! who asks gets the same events as who does not.

@@ -1,4 +1,5 @@
-//! The phone that a machine of somebody's own is made for, and the options that the scenario gives it.
+//! The phone that a machine of somebody's own is made for, and the options that the scenario gives
+//! it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

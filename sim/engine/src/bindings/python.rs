@@ -11,7 +11,7 @@ use crate::families::final_tokens::Holdings;
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
-use crate::resources::queue_delay::Waits;
+use crate::resources::queue_delay::QueueDelays;
 use crate::resources::simgrid::MODEL_OPTIONS;
 use crate::run::{Hooks, RunResult};
 
@@ -163,7 +163,10 @@ fn bytes<T: Copy, const N: usize>(values: &[T], write: fn(T) -> [u8; N]) -> Vec<
 }
 
 /// How long datagrams waited for radios, by direction; empty where there are no queues.
-fn waits_to_dict<'py>(py: Python<'py>, waits: Option<&Waits>) -> PyResult<Bound<'py, PyDict>> {
+fn waits_to_dict<'py>(
+    py: Python<'py>,
+    waits: Option<&QueueDelays>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let Some(waits) = waits else {
         return Ok(dict);

@@ -1,4 +1,5 @@
-//! How fast phones are for the time being: phases of seconds in which all work takes longer or less.
+//! How fast phones are for the time being: phases of seconds in which all work takes longer or
+//! less.
 //!
 //! A processor's clock, its temperature and whoever shares it slow down everything that a phone
 //! does for a while, unlike the scatter of single executions. The logarithm of the factor is an

@@ -2,8 +2,8 @@
 //!
 //! A lane that finds no room stands still, and what it has to do with it; lanes of a phone go on in
 //! the order in which they came. They look again when a datagram is wholly out, which is when Linux
-//! gives its memory back to the socket (`sock_wfree`). What deliberately does not live here: how full
-//! queues are, which is the world's, and networks that drop.
+//! gives its memory back to the socket (`sock_wfree`). What deliberately does not live here: how
+//! full queues are, which is the world's, and networks that drop.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,10 @@
 //! The run in which pairs of phones fall silent, so that their habit is known.
 //!
-//! It is a run as any other: the same machines, networks and options, on phones of the first profile
-//! of the plan, each pair trading once. What phones compute is part of the habit: by phones that
-//! compute for nothing, pairs that do would be reckoned to send 2 % too much. What deliberately does not live here: when a habit is worth
-//! finding ([`crate::phone::keepalive::upkeep`]).
+//! It is a run as any other: the same machines, networks and options, on phones of the first
+//! profile of the plan, each pair trading once. What phones compute is part of the habit: by phones
+//! that compute for nothing, pairs that do would be reckoned to send 2 % too much. What
+//! deliberately does not live here: when a habit is worth finding
+//! ([`crate::phone::keepalive::upkeep`]).
 
 use std::ops::Range;
 

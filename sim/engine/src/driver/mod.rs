@@ -3,9 +3,10 @@
 //!
 //! Something ends in the world or comes due in the queue, an input reaches a lane, and lanes run
 //! until each of them waits for time to pass. Here only the parts meet that own all this: lanes
-//! ([`crate::phone::executor`]), datagrams ([`crate::network`]), arrivals and churn ([`crate::driver::schedule`]),
-//! time ([`crate::events::sim_context`]) and what is written down ([`crate::record::recorder`]). Nothing here knows which
-//! protocol runs, how many phones there are, or whether SimGrid or a closed form keeps the time.
+//! ([`crate::phone::executor`]), datagrams ([`crate::network`]), arrivals and churn
+//! ([`crate::driver::schedule`]), time ([`crate::events::sim_context`]) and what is written down
+//! ([`crate::record::recorder`]). Nothing here knows which protocol runs, how many phones there
+//! are, or whether SimGrid or a closed form keeps the time.
 
 pub(crate) mod backpressure;
 pub(crate) mod habits;
@@ -33,7 +34,7 @@ use crate::plan::Plan;
 use crate::record::recorder::{Books, Dropped};
 use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
-use crate::resources::queue_delay::Waits;
+use crate::resources::queue_delay::QueueDelays;
 use crate::resources::{Listener, World};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
@@ -130,7 +131,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     /// How long datagrams waited in the queues of radios; none where there are no queues.
-    pub fn waits(&self) -> Option<Waits> {
+    pub fn waits(&self) -> Option<QueueDelays> {
         self.stage.waits()
     }
 
@@ -406,7 +407,7 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
                     self.foresee_work(next);
                     self.work_ended(token, done);
                 }
-                Happening::Leg(token, done) => self.flight_ended(token, done),
+                Happening::Hop(token, done) => self.flight_ended(token, done),
                 Happening::Wake => self.wake(),
             }
             if self.progress.is_over() {

@@ -1,8 +1,8 @@
 //! What the plan makes happen: open arrivals, sender loops, phones going off and on.
 //!
 //! It says what is next; the driver sees to it. Of one moment transitions come first: a phone is on
-//! from the moment at which it comes on, until before that at which it goes off. What deliberately does not live here: what a phone
-//! does with it.
+//! from the moment at which it comes on, until before that at which it goes off. What deliberately
+//! does not live here: what a phone does with it.
 
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 

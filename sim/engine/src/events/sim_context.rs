@@ -6,10 +6,10 @@
 
 use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
-use crate::base::event_queue::Queue;
+use crate::base::event_queue::EventQueue;
 use crate::base::prefetch::prefetch;
-use crate::resources::queue_delay::{Span, Waits};
-use crate::resources::{Carried, CpuDemand, Leg, World};
+use crate::resources::queue_delay::{QueueDelays, Span};
+use crate::resources::{Carried, CpuDemand, Hop, World};
 
 /// One of a phone's two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) enum Due {
 /// A world with a queue beside it.
 pub(crate) struct Stage<W> {
     world: W,
-    queue: Queue<Due>,
+    queue: EventQueue<Due>,
     /// When the world will wake the driver; infinite for never.
     alarm_s: Seconds,
     phones: Vec<Presence>,
@@ -72,7 +72,7 @@ impl<W: World> Stage<W> {
         let presence = Presence { on: true, epoch: 0 };
         Self {
             world,
-            queue: Queue::new(),
+            queue: EventQueue::new(),
             alarm_s: Seconds::INFINITY,
             phones: vec![presence; phones],
             offs_s: vec![],
@@ -167,13 +167,13 @@ impl<W: World> Stage<W> {
         self.world.set_on(NodeId(phone), false);
     }
 
-    /// The world's links carry `wire_bytes` over a leg.
-    pub(crate) fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
-        self.world.carry(token, leg, wire_bytes)
+    /// The world's links carry `wire_bytes` over a hop.
+    pub(crate) fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
+        self.world.carry(token, hop, wire_bytes)
     }
 
     /// How long datagrams have waited in the queues of radios; none where there are no queues.
-    pub(crate) fn waits(&self) -> Option<Waits> {
+    pub(crate) fn waits(&self) -> Option<QueueDelays> {
         self.world.waits()
     }
 

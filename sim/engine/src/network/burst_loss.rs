@@ -11,12 +11,12 @@ use crate::plan::Bursts;
 
 /// The chains of one run, by phone; where a network has no bursts there is none.
 pub(crate) struct Chains {
-    up: Vec<Option<Box<Hop>>>,
-    down: Vec<Option<Box<Hop>>>,
+    up: Vec<Option<Box<LossChain>>>,
+    down: Vec<Option<Box<LossChain>>>,
 }
 
 /// One direction between a phone and its access point.
-struct Hop {
+struct LossChain {
     chain: Chain,
     stream: Stream,
 }
@@ -26,10 +26,10 @@ impl Chains {
     /// without any.
     pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>]) -> Self {
         let chains = |name: &str| {
-            let hop = |(phone, given): (u32, &Option<Bursts>)| {
-                given.map(|given| Box::new(Hop::new(given, Stream::new(seed, name, phone))))
+            let link = |(phone, given): (u32, &Option<Bursts>)| {
+                given.map(|given| Box::new(LossChain::new(given, Stream::new(seed, name, phone))))
             };
-            (0..).zip(bursts).map(hop).collect()
+            (0..).zip(bursts).map(link).collect()
         };
         Self {
             up: chains("bursts/up"),
@@ -45,14 +45,14 @@ impl Chains {
             return [Crossing::outside(packets); 2];
         }
         let [from, to] = [way.from, way.to].map(|phone| phone.0 as usize);
-        [&mut self.up[from], &mut self.down[to]].map(|hop| match hop {
-            Some(hop) => hop.chain.carry(packets, || hop.stream.uniform()),
+        [&mut self.up[from], &mut self.down[to]].map(|link| match link {
+            Some(link) => link.chain.carry(packets, || link.stream.uniform()),
             None => Crossing::outside(packets),
         })
     }
 }
 
-impl Hop {
+impl LossChain {
     fn new(given: Bursts, stream: Stream) -> Self {
         let bursts = bursts::Bursts {
             share: given.share,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::base::event_queue::Queue;
+use crate::base::event_queue::EventQueue;
 use crate::plan::{Proximity, ProximityLink};
 
 /// The contacts that are open, and how far the plan's have been opened.
@@ -20,7 +20,7 @@ pub struct Contacts {
     next: usize,
     /// By pair, the smaller number first; a pair's contacts in the order they opened.
     open: BTreeMap<(u32, u32), VecDeque<Contact>>,
-    closings: Queue<(u32, u32)>,
+    closings: EventQueue<(u32, u32)>,
 }
 
 /// What becomes of a datagram that a contact takes.
@@ -54,7 +54,7 @@ impl Contacts {
             plan,
             next: 0,
             open: BTreeMap::new(),
-            closings: Queue::new(),
+            closings: EventQueue::new(),
         }
     }
 

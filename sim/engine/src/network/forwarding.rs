@@ -2,10 +2,11 @@
 //! runs on the same computer.
 //!
 //! Each has one thread, which takes the phone's datagrams of both directions in the order in which
-//! they are sent, also those that its link loses. A datagram is at the far socket when its thread is
-//! done with it and its way is over: what a network's latency says of it has the work in it, and what
-//! that ordinarily waits for. Nobody forwards what never gets on its way. What deliberately does not live here: how cores are shared ([`crate::resources::capacity`]), and the
-//! way ([`crate::network`]).
+//! they are sent, also those that its link loses. A datagram is at the far socket when its thread
+//! is done with it and its way is over: what a network's latency says of it has the work in it, and
+//! what that ordinarily waits for. Nobody forwards what never gets on its way. What deliberately
+//! does not live here: how cores are shared ([`crate::resources::capacity`]), and the way
+//! ([`crate::network`]).
 
 use std::collections::{HashMap, VecDeque};
 

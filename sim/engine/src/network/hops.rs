@@ -10,7 +10,7 @@ use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
 use crate::record::recorder::Books;
 use crate::resources::radio::Direction;
-use crate::resources::{Carried, Leg, World};
+use crate::resources::{Carried, Hop, World};
 
 impl<B> Network<B> {
     /// Hands a datagram to the sender's radio; its token, unless that has no room.
@@ -27,7 +27,7 @@ impl<B> Network<B> {
         flight.ordered &= route.has_jitter();
         flight.out_s = Seconds::INFINITY;
         let token = self.flights.insert(flight) as u32;
-        match stage.carry(token, Leg::Up(way.from), bytes) {
+        match stage.carry(token, Hop::Up(way.from), bytes) {
             Carried::Until(out_s) => {
                 books.send(now, way.from, bytes);
                 self.flights[token as usize].out_s = out_s;
@@ -112,7 +112,9 @@ impl<B> Network<B> {
         }
         let mut date = flight.out_s + flight.extra_s;
         if flight.ordered {
-            date = self.order.delivery(flight.way, flight.epochs[0], date);
+            date = self
+                .resequencer
+                .delivery(flight.way, flight.epochs[0], date);
         }
         stage.push(date, Due::Crossing(token));
     }
@@ -137,7 +139,7 @@ impl<B> Network<B> {
         } else if !stage.is_on(way.to.0) || stage.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff
         } else {
-            match stage.carry(token, Leg::Down(way.to), bytes) {
+            match stage.carry(token, Hop::Down(way.to), bytes) {
                 Carried::Until(date) => {
                     stage.push(date, Due::Heard(token));
                     self.note_wait(stage, books, token, Direction::Down);

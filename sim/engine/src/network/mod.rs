@@ -25,19 +25,19 @@ use crate::events::sim_context::{Due, Stage};
 use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::{Forwarders, Passage};
-use crate::network::resequencer::{Order, Way};
-use crate::network::routes::{Hop, Route, Routes};
+use crate::network::resequencer::{Resequencer, Way};
+use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
 use crate::record::recorder::{Books, Dropped};
 use crate::record::timeline::Row;
 use crate::record::trace::Tally;
-use crate::resources::{Leg, World};
+use crate::resources::{Hop, World};
 
 /// The datagrams of one run that are under way, with a body of type `B`.
 pub(crate) struct Network<B> {
     pub(crate) routes: Routes,
     contacts: Contacts,
-    pub(crate) order: Order,
+    pub(crate) resequencer: Resequencer,
     chains: Chains,
     /// None where nothing forwards.
     forwarders: Option<Forwarders>,
@@ -64,7 +64,7 @@ pub(crate) struct Flight<B> {
     pub(crate) epochs: [u32; 2],
     /// Delay beyond that of what carries it.
     pub(crate) extra_s: Seconds,
-    /// Whether it is lost, on the sender's hop and on the receiver's.
+    /// Whether it is lost, on the sender's link and on the receiver's.
     pub(crate) lost: [bool; 2],
     /// When it is out of the sender's radio, once that is known.
     pub(crate) out_s: Seconds,
@@ -95,7 +95,7 @@ impl<B> Network<B> {
         Self {
             routes,
             contacts,
-            order: Order::default(),
+            resequencer: Resequencer::default(),
             chains: Chains::new(seed, &bursts),
             forwarders,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
@@ -144,7 +144,7 @@ impl<B> Network<B> {
         Some(self.carry_through(stage, books, flight))
     }
 
-    /// The world has carried it over a leg, or failed to.
+    /// The world has carried it over a hop, or failed to.
     ///
     /// What was carried all the way waits for its turn, and [`Self::next_arrived`] has it then.
     pub(crate) fn end_leg<W: World>(
@@ -334,9 +334,9 @@ impl<B> Network<B> {
         books.send(stage.now(), way.from, bytes);
         let token = self.flights.insert(flight) as u32;
         if ordered {
-            self.order.launch(way, token);
+            self.resequencer.launch(way, token);
         }
-        stage.carry(token, Leg::Through(way.from, way.to), bytes);
+        stage.carry(token, Hop::Through(way.from, way.to), bytes);
         token
     }
 
@@ -346,7 +346,7 @@ impl<B> Network<B> {
         flight.failed = !done;
         let landed = &mut self.landed;
         if flight.ordered {
-            self.order
+            self.resequencer
                 .land(flight.way, token, |token| landed.push_back(token));
         } else {
             landed.push_back(token);
@@ -367,7 +367,9 @@ impl<B> Network<B> {
         }
         let mut date = now + flight.extra_s;
         if flight.ordered {
-            date = self.order.delivery(flight.way, flight.epochs[0], date);
+            date = self
+                .resequencer
+                .delivery(flight.way, flight.epochs[0], date);
         }
         if date > now {
             stage.push(date, Due::Delivery(token));
@@ -410,22 +412,22 @@ impl<B> Network<B> {
 
     fn settle_order(&mut self, now: Seconds, flight: &Flight<B>) {
         if flight.ordered {
-            self.order.settle(flight.way, now);
+            self.resequencer.settle(flight.way, now);
         }
     }
 
-    /// Whether a datagram is lost on either hop, and its delay beyond the links' own.
+    /// Whether a datagram is lost on either link, and its delay beyond the links' own.
     ///
-    /// Each hop draws for itself.
+    /// Each link draws for itself.
     fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], Seconds) {
         let (mut lost, mut extra_s) = ([false; 2], route.between_s);
         let sender = &mut self.senders[flight.way.from.0 as usize];
         let crossings = self.chains.cross(flight.way, flight.fragments());
-        let hops = route.hops.iter().zip(crossings);
-        for ((hop, crossing), lost) in hops.zip(&mut lost) {
+        let links = route.links.iter().zip(crossings);
+        for ((link, crossing), lost) in links.zip(&mut lost) {
             *lost |= crossing.lost;
-            *lost |= sender.loses(hop.loss_ratio, crossing.outside_packets);
-            extra_s += sender.jitter_s(hop);
+            *lost |= sender.loses(link.loss_ratio, crossing.outside_packets);
+            extra_s += sender.jitter_s(link);
         }
         (lost, extra_s)
     }
@@ -447,10 +449,10 @@ impl Sender {
         loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
     }
 
-    fn jitter_s(&mut self, hop: &Hop) -> Seconds {
-        if hop.jitter_median_s > 0.0 {
+    fn jitter_s(&mut self, link: &AccessLink) -> Seconds {
+        if link.jitter_median_s > 0.0 {
             let stream = &mut self.jitter_stream;
-            stream.lognormal(hop.jitter_median_s, hop.jitter_sigma)
+            stream.lognormal(link.jitter_median_s, link.jitter_sigma)
         } else {
             0.0
         }

@@ -22,7 +22,7 @@ pub struct Way {
 
 /// The datagrams in the air, per way.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct Resequencer {
     // Looked up by key only, never walked: the map's own order decides nothing.
     ways: HashMap<Way, Queue>,
 }
@@ -37,7 +37,7 @@ struct Queue {
     epoch: u32,
 }
 
-impl Order {
+impl Resequencer {
     /// `token` leaves.
     pub fn launch(&mut self, way: Way, token: u32) {
         self.ways
@@ -91,25 +91,25 @@ mod tests {
         path: Path::Direct,
     };
 
-    fn land(order: &mut Order, token: u32) -> Vec<u32> {
+    fn land(resequencer: &mut Resequencer, token: u32) -> Vec<u32> {
         let mut released = Vec::new();
-        order.land(THERE, token, |token| released.push(token));
+        resequencer.land(THERE, token, |token| released.push(token));
         released
     }
 
     #[test]
     fn what_lands_early_waits_for_what_left_before() {
-        let mut order = Order::default();
-        (0..4).for_each(|token| order.launch(THERE, token));
-        assert!(land(&mut order, 2).is_empty());
-        assert_eq!(land(&mut order, 0), [0]);
-        assert_eq!(land(&mut order, 1), [1, 2]);
-        assert_eq!(land(&mut order, 3), [3]);
+        let mut resequencer = Resequencer::default();
+        (0..4).for_each(|token| resequencer.launch(THERE, token));
+        assert!(land(&mut resequencer, 2).is_empty());
+        assert_eq!(land(&mut resequencer, 0), [0]);
+        assert_eq!(land(&mut resequencer, 1), [1, 2]);
+        assert_eq!(land(&mut resequencer, 3), [3]);
     }
 
     #[test]
     fn ways_do_not_wait_for_each_other() {
-        let mut order = Order::default();
+        let mut resequencer = Resequencer::default();
         let back = Way {
             from: NodeId(1),
             to: NodeId(0),
@@ -119,28 +119,28 @@ mod tests {
             path: Path::Relay,
             ..THERE
         };
-        order.launch(back, 7);
-        order.launch(detour, 9);
-        order.launch(THERE, 8);
-        assert_eq!(land(&mut order, 8), [8]);
+        resequencer.launch(back, 7);
+        resequencer.launch(detour, 9);
+        resequencer.launch(THERE, 8);
+        assert_eq!(land(&mut resequencer, 8), [8]);
     }
 
     #[test]
     fn deliveries_on_a_way_never_go_back_and_idle_ways_are_forgotten() {
-        let mut order = Order::default();
-        assert_eq!(order.delivery(THERE, 0, 5.0), 5.0);
-        assert_eq!(order.delivery(THERE, 0, 4.0), 5.0);
-        order.settle(THERE, 4.5);
-        assert_eq!(order.ways.len(), 1);
-        order.settle(THERE, 5.0);
-        assert!(order.ways.is_empty());
+        let mut resequencer = Resequencer::default();
+        assert_eq!(resequencer.delivery(THERE, 0, 5.0), 5.0);
+        assert_eq!(resequencer.delivery(THERE, 0, 4.0), 5.0);
+        resequencer.settle(THERE, 4.5);
+        assert_eq!(resequencer.ways.len(), 1);
+        resequencer.settle(THERE, 5.0);
+        assert!(resequencer.ways.is_empty());
     }
 
     #[test]
     fn what_never_left_holds_nothing_back() {
-        let mut order = Order::default();
-        assert_eq!(order.delivery(THERE, 0, 9.0), 9.0);
-        assert_eq!(order.delivery(THERE, 1, 4.0), 4.0);
-        assert_eq!(order.delivery(THERE, 1, 3.0), 4.0);
+        let mut resequencer = Resequencer::default();
+        assert_eq!(resequencer.delivery(THERE, 0, 9.0), 9.0);
+        assert_eq!(resequencer.delivery(THERE, 1, 4.0), 4.0);
+        assert_eq!(resequencer.delivery(THERE, 1, 3.0), 4.0);
     }
 }

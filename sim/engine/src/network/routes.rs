@@ -1,7 +1,7 @@
 //! What the plan says of the ways between phones: access networks, sites, the relay, outages.
 //!
-//! What deliberately does not live here: contacts ([`crate::network::contacts`]), chance, and what is under
-//! way.
+//! What deliberately does not live here: contacts ([`crate::network::contacts`]), chance, and what
+//! is under way.
 
 use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 
@@ -11,7 +11,7 @@ use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
     /// By number of the network.
-    hops: Vec<Hop>,
+    links: Vec<AccessLink>,
     /// By number of the network, whether a datagram may overtake earlier ones; empty if none may.
     reorders: Vec<bool>,
     /// By number of the network.
@@ -32,7 +32,7 @@ struct Place {
 /// The way between a phone and its access point.
 #[derive(Clone, Copy)]
 #[repr(align(32))] // never in two lines of the cache, where each phone has a network of its own
-pub(crate) struct Hop {
+pub(crate) struct AccessLink {
     /// One way, seconds.
     latency_s: Seconds,
     /// Median of the extra delay of each datagram; 0 for none.
@@ -47,7 +47,7 @@ pub(crate) struct Hop {
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
     /// At the sender's end and at the receiver's.
-    pub(crate) hops: [Hop; 2],
+    pub(crate) links: [AccessLink; 2],
     /// What lies between the two networks takes so long, seconds.
     pub(crate) between_s: Seconds,
     /// Whether datagrams arrive in the order they left.
@@ -69,7 +69,7 @@ impl Routes {
             reorders.clear();
         }
         Self {
-            hops: access.iter().map(Hop::new).collect(),
+            links: access.iter().map(AccessLink::new).collect(),
             reorders,
             bursts: access.iter().map(|access| access.bursts).collect(),
             places: places.map(place).collect(),
@@ -85,7 +85,7 @@ impl Routes {
         let reorders = |place: &Place| self.reorders[place.network as usize];
         Route {
             keeps_order: self.reorders.is_empty() || !places.iter().any(reorders),
-            hops: places.map(|place| self.hops[place.network as usize]),
+            links: places.map(|place| self.links[place.network as usize]),
             between_s: match way.path {
                 Path::Relay => 2.0 * self.backbone.relay_latency_s,
                 Path::Direct if near != far => self.backbone.latency_s,
@@ -117,7 +117,7 @@ impl Routes {
     }
 }
 
-impl Hop {
+impl AccessLink {
     fn new(access: &Access) -> Self {
         Self {
             latency_s: access.latency_s,
@@ -131,11 +131,11 @@ impl Hop {
 impl Route {
     /// One way between phones and access points, both networks', seconds.
     pub(crate) fn latency_s(&self) -> Seconds {
-        self.hops.iter().map(|hop| hop.latency_s).sum()
+        self.links.iter().map(|link| link.latency_s).sum()
     }
 
     /// Whether datagrams are late by different times.
     pub(crate) fn has_jitter(&self) -> bool {
-        self.hops.iter().any(|hop| hop.jitter_median_s > 0.0)
+        self.links.iter().any(|link| link.jitter_median_s > 0.0)
     }
 }

@@ -1,7 +1,7 @@
 //! Threads that take turns on a core: when lanes get what is posted to them, and which goes first.
 //!
-//! What deliberately does not live here: who gets the core, and in which order a thread does what it
-//! has ([`crate::resources::run_queue`]).
+//! What deliberately does not live here: who gets the core, and in which order a thread does what
+//! it has ([`crate::resources::run_queue`]).
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 

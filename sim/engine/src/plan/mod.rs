@@ -1,7 +1,8 @@
 //! The plan: everything a run needs, as numbers and columns in SI units.
 //!
 //! Python resolves a scenario into this; the engine never parses a document. Names and types are
-//! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays (`crate::plan::columns`).
+//! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays
+//! (`crate::plan::columns`).
 
 #[cfg(feature = "python")]
 pub(crate) mod columns;

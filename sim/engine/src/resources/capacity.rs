@@ -1,18 +1,18 @@
 //! A capacity with a date for whoever ends next: who is alone is reckoned once, others share.
 //!
-//! What has a capacity of its own waits in one queue of dates, so a pool says when it has to be
+//! What has a capacity of its own waits in one queue of dates, so a capacity says when it has to be
 //! looked at. What comes or goes in between may put an end off or bring it forward: a look that
 //! comes too early asks for another, and a look is asked for only when it is sooner than those that
 //! are to come, so that they never pile up. What deliberately does not live here: what members are.
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::resources::max_min::{Claim, Share};
+use crate::resources::max_min::{Claim, MaxMinShare};
 use crate::resources::run_queue::RunQueue;
 
 /// A capacity, and those who use it.
 #[derive(Debug)]
-pub struct Pool {
+pub struct Capacity {
     /// The only one who uses it, which is the rule and needs no more than this.
     alone: Option<Alone>,
     /// Since several met for the first time.
@@ -29,10 +29,10 @@ struct Shared {
     later_s: Vec<Seconds>,
 }
 
-/// Those who use a pool, by how they do.
+/// Those who use a capacity, by how they do.
 #[derive(Debug)]
 enum Members {
-    Sharing(Share),
+    Sharing(MaxMinShare),
     Threads(RunQueue),
 }
 
@@ -43,21 +43,21 @@ struct Alone {
     claim: Claim,
 }
 
-impl Pool {
+impl Capacity {
     /// Nobody uses it.
-    pub const IDLE: Pool = Pool {
+    pub const IDLE: Capacity = Capacity {
         alone: None,
         shared: None,
         look_s: Seconds::INFINITY,
     };
 
     /// A core that threads take from each other.
-    pub fn of_threads(queue: RunQueue) -> Pool {
+    pub fn of_threads(queue: RunQueue) -> Capacity {
         let shared = Shared {
             members: Members::Threads(queue),
             later_s: Vec::new(),
         };
-        Pool {
+        Capacity {
             shared: Some(Box::new(shared)),
             ..Self::IDLE
         }
@@ -71,7 +71,7 @@ impl Pool {
         }
     }
 
-    /// `token` begins to use a pool of `capacity_per_s`; says when to look, if that is not asked for.
+    /// `token` begins to use a capacity of `capacity_per_s`; says when to look, if that is not asked for.
     pub fn join(
         &mut self,
         capacity_per_s: f64,
@@ -137,7 +137,7 @@ impl Pool {
         self.alone.as_ref().map_or_else(shared, |_| 1)
     }
 
-    /// What is left of the claim of `token` in a pool of `capacity_per_s`; none for who is not there.
+    /// What is left of the claim of `token` in a capacity of `capacity_per_s`; none for who is not there.
     pub fn left(&self, capacity_per_s: f64, now: Seconds, token: u32) -> Option<f64> {
         match &self.alone {
             Some(alone) if alone.token == token => Some(alone.left(capacity_per_s, now)),
@@ -190,7 +190,7 @@ impl Pool {
 impl Shared {
     fn new(capacity_per_s: f64) -> Self {
         Self {
-            members: Members::Sharing(Share::new(capacity_per_s)),
+            members: Members::Sharing(MaxMinShare::new(capacity_per_s)),
             later_s: Vec::new(),
         }
     }
@@ -258,56 +258,56 @@ mod tests {
 
     #[test]
     fn looks_do_not_pile_up_beside_one_that_is_far_off() {
-        let mut pool = Pool::IDLE;
-        let mut asked = usize::from(pool.join(1.0, 0.0, 0, claim(1e6)).is_some());
+        let mut capacity = Capacity::IDLE;
+        let mut asked = usize::from(capacity.join(1.0, 0.0, 0, claim(1e6)).is_some());
         let mut now = 0.0;
         for token in 1..1000 {
-            now = pool
+            now = capacity
                 .join(1.0, now, token, claim(0.5))
                 .expect("it ends before");
-            let (ended, again) = pool.look(now);
+            let (ended, again) = capacity.look(now);
             assert_eq!(ended, Some(token));
             asked += 1 + usize::from(again.is_some());
         }
         assert_eq!(asked, 1000, "one for each");
-        let shared = pool.shared.as_ref().expect("several met");
+        let shared = capacity.shared.as_ref().expect("several met");
         assert!(shared.later_s.is_empty());
         // The first look was asked for before anybody else came, so it is too early.
-        let (ended, again) = pool.look(1e6);
+        let (ended, again) = capacity.look(1e6);
         assert_eq!(ended, None);
         let end_s = 1e6 + 999.0 * 0.5;
         assert!((again.expect("again") - end_s).abs() < 1e-6);
-        assert_eq!(pool.look(again.expect("again")), (Some(0), None));
+        assert_eq!(capacity.look(again.expect("again")), (Some(0), None));
     }
 
     #[test]
     fn looks_do_not_pile_up_where_who_is_alone_leaves_before_the_end() {
-        let mut pool = Pool::IDLE;
+        let mut capacity = Capacity::IDLE;
         let mut looks = Vec::new();
         for token in 0..100 {
             let now = f64::from(token);
-            looks.extend(pool.join(1.0, now, token, claim(1e3 - 2.0 * now)));
-            pool.remove(now + 0.5, |_| true);
+            looks.extend(capacity.join(1.0, now, token, claim(1e3 - 2.0 * now)));
+            capacity.remove(now + 0.5, |_| true);
         }
         assert_eq!(looks.len(), 100, "each ends before the one that left");
         looks.reverse();
-        pool.join(1.0, 100.0, 100, claim(1.0));
-        assert_eq!(pool.look(101.0), (Some(100), None));
+        capacity.join(1.0, 100.0, 100, claim(1.0));
+        assert_eq!(capacity.look(101.0), (Some(100), None));
         for look_s in looks {
-            assert_eq!(pool.look(look_s), (None, None), "nobody is left");
+            assert_eq!(capacity.look(look_s), (None, None), "nobody is left");
         }
-        assert_eq!(pool.look_s, Seconds::INFINITY);
+        assert_eq!(capacity.look_s, Seconds::INFINITY);
     }
 
     #[test]
     fn who_leaves_is_named_and_the_others_go_faster() {
-        let mut pool = Pool::IDLE;
-        pool.join(1.0, 0.0, 7, claim(1.0));
-        pool.join(1.0, 0.0, 8, claim(1.0));
-        assert_eq!(pool.left(1.0, 1.0, 8), Some(0.5));
-        let gone = pool.remove(1.0, |token| token == 7);
+        let mut capacity = Capacity::IDLE;
+        capacity.join(1.0, 0.0, 7, claim(1.0));
+        capacity.join(1.0, 0.0, 8, claim(1.0));
+        assert_eq!(capacity.left(1.0, 1.0, 8), Some(0.5));
+        let gone = capacity.remove(1.0, |token| token == 7);
         assert_eq!(gone, (vec![7], None), "a look at 1 s is to come");
-        assert_eq!(pool.look(1.0), (None, Some(1.5)));
-        assert_eq!(pool.look(1.5), (Some(8), None));
+        assert_eq!(capacity.look(1.0), (None, Some(1.5)));
+        assert_eq!(capacity.look(1.5), (Some(8), None));
     }
 }

@@ -1,43 +1,44 @@
 //! A world of queues and shares in arithmetic: radios, sites with a limit, and cores.
 //!
-//! What a phone uses alone has its date at once: a radio is a queue ([`crate::resources::radio`]), work on
-//! cores that are enough takes its time. What several use at once is divided the moment that they
-//! meet: the air of a site ([`crate::resources::shared_medium`]) and a phone's cores ([`crate::resources::capacity`]). In each of these
-//! one capacity alone is shared, so that max-min fairness has a closed form, which SimGrid's dates
-//! equal (`tests/shares.rs`). Of what happens at one moment, what ends here comes before what the
-//! driver's queue holds, each in the order in which it was asked for. What deliberately does not
-//! live here: latency, jitter and loss, which are the driver's.
+//! What a phone uses alone has its date at once: a radio is a queue ([`crate::resources::radio`]),
+//! work on cores that are enough takes its time. What several use at once is divided the moment
+//! that they meet: the medium of a site ([`crate::resources::shared_medium`]) and a phone's cores
+//! ([`crate::resources::capacity`]). In each of these one capacity alone is shared, so that max-min
+//! fairness has a closed form, which SimGrid's dates equal (`tests/shares.rs`). Of what happens at
+//! one moment, what ends here comes before what the driver's queue holds, each in the order in
+//! which it was asked for. What deliberately does not live here: latency, jitter and loss, which
+//! are the driver's.
 
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
-use crate::base::event_queue::Queue;
+use crate::base::event_queue::EventQueue;
 use crate::base::prefetch::prefetch;
 use crate::base::rng::Stream;
 use crate::plan::{Access, Plan, Profile};
-use crate::resources::capacity::Pool;
+use crate::resources::capacity::Capacity;
 use crate::resources::computers::Computers;
 use crate::resources::max_min::Claim;
-use crate::resources::queue_delay::{Span, Waits};
+use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::radio::{Direction, Line, Radio};
 use crate::resources::run_queue::{RunQueue, TICK_S};
-use crate::resources::shared_medium::{Air, SiteLook};
-use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, Thread, World};
+use crate::resources::shared_medium::{SharedMedium, SiteLook};
+use crate::resources::{Carried, Carrier, CpuDemand, Hop, Spender, Thread, World};
 
-/// Phones with their radios and cores, the air that they share, and the clock.
+/// Phones with their radios and cores, the medium that they share, and the clock.
 #[derive(Debug)]
 pub struct Hybrid {
     now_s: Seconds,
     alarm_s: Seconds,
-    looks: Queue<Due>,
+    looks: EventQueue<Due>,
     /// What phones were doing that went off, until it is told.
     failed: VecDeque<Happening>,
     phones: Vec<Phone>,
     /// None where each phone has its own cores.
     computers: Option<Computers>,
-    air: Air,
-    waits: Waits,
+    medium: SharedMedium,
+    waits: QueueDelays,
 }
 
 /// What a phone has, side by side: a datagram's end is soon followed by the work that it makes.
@@ -50,10 +51,10 @@ struct Phone {
     lines: [Line; 2],
     cores: u32,
     /// Those who use the cores, other phones of this computer too; members are tokens of work.
-    works: Pool,
+    works: Capacity,
 }
 
-/// What has to be looked at: a phone's cores, or a site's air.
+/// What has to be looked at: a phone's cores, or a site's medium.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Cores(u32),
@@ -65,8 +66,8 @@ enum Due {
 pub enum Happening {
     /// Work ends.
     Work(u32, bool),
-    /// A datagram is at the end of a leg of which nobody knew how long it would take.
-    Leg(u32, bool),
+    /// A datagram is at the end of a hop of which nobody knew how long it would take.
+    Hop(u32, bool),
     /// The alarm goes off.
     Wake,
 }
@@ -102,10 +103,10 @@ impl Hybrid {
         Self {
             now_s: 0.0,
             alarm_s: Seconds::INFINITY,
-            looks: Queue::new(),
+            looks: EventQueue::new(),
             failed: VecDeque::new(),
-            air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
-            waits: Waits::new(plan.trace.mode == "work"),
+            medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
+            waits: QueueDelays::new(plan.trace.mode == "work"),
             phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
         }
@@ -163,8 +164,8 @@ impl Hybrid {
             Due::Site(site) => {
                 let (looks, waits) = (&mut self.looks, &mut self.waits);
                 let again = |look| look_at_site(looks, look);
-                let ended = self.air.look(site, now, waits, again);
-                ended.map(|token| Happening::Leg(token, true))
+                let ended = self.medium.look(site, now, waits, again);
+                ended.map(|token| Happening::Hop(token, true))
             }
         }
     }
@@ -178,7 +179,7 @@ impl Hybrid {
     /// Gives a datagram to a queue on a site with a limit.
     fn queue_on_site(&mut self, queue: u32, direction: Direction, datagram: (u32, u32)) -> Carried {
         let waits = &mut self.waits;
-        let (taken, look) = self.air.push(queue, self.now_s, datagram, waits);
+        let (taken, look) = self.medium.push(queue, self.now_s, datagram, waits);
         if let Some(look) = look {
             look_at_site(&mut self.looks, look);
         }
@@ -197,10 +198,10 @@ impl Hybrid {
         let works = self.stop_work(phone);
         let looks = &mut self.looks;
         let again = |look| look_at_site(looks, look);
-        let legs = self.air.clear(phone, now, &mut self.waits, again);
+        let hops = self.medium.clear(phone, now, &mut self.waits, again);
         let works = works.into_iter().map(|token| Happening::Work(token, false));
-        let legs = legs.into_iter().map(|token| Happening::Leg(token, false));
-        self.failed.extend(works.chain(legs));
+        let hops = hops.into_iter().map(|token| Happening::Hop(token, false));
+        self.failed.extend(works.chain(hops));
     }
 
     /// Takes the work of a phone from the cores that it uses, which others may have for themselves.
@@ -228,13 +229,13 @@ impl Hybrid {
 impl Carrier for Hybrid {
     const STORES_AND_FORWARDS: bool = true;
 
-    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
-        let (NodeId(phone), direction) = match leg {
-            Leg::Up(phone) => (phone, Direction::Up),
-            Leg::Down(phone) => (phone, Direction::Down),
-            Leg::Through(..) => unreachable!("a datagram takes one queue after the other"),
+    fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
+        let (NodeId(phone), direction) = match hop {
+            Hop::Up(phone) => (phone, Direction::Up),
+            Hop::Down(phone) => (phone, Direction::Down),
+            Hop::Through(..) => unreachable!("a datagram takes one queue after the other"),
         };
-        if let Some(queue) = self.air.queue(phone, direction) {
+        if let Some(queue) = self.medium.queue(phone, direction) {
             return self.queue_on_site(queue, direction, (token, wire_bytes));
         }
         let state = &mut self.phones[phone as usize];
@@ -300,8 +301,8 @@ impl World for Hybrid {
 
     fn has_room(&self, phone: NodeId, wire_bytes: u32) -> bool {
         let (now, up) = (self.now_s, Direction::Up as usize);
-        match self.air.queue(phone.0, Direction::Up) {
-            Some(queue) => self.air.has_room(queue, now, wire_bytes),
+        match self.medium.queue(phone.0, Direction::Up) {
+            Some(queue) => self.medium.has_room(queue, now, wire_bytes),
             None => {
                 let state = &self.phones[phone.0 as usize];
                 state.radios[up].has_room(state.lines[up], now, wire_bytes)
@@ -310,14 +311,14 @@ impl World for Hybrid {
     }
 
     fn out_s(&self, phone: NodeId) -> Option<Seconds> {
-        let is_known = self.air.queue(phone.0, Direction::Up).is_none();
+        let is_known = self.medium.queue(phone.0, Direction::Up).is_none();
         let radios = &self.phones[phone.0 as usize].radios;
         is_known.then(|| radios[Direction::Up as usize].out_s())
     }
 
-    fn waits(&self) -> Option<Waits> {
+    fn waits(&self) -> Option<QueueDelays> {
         let mut waits = self.waits.clone();
-        self.air.end_waits(self.now_s, &mut waits);
+        self.medium.end_waits(self.now_s, &mut waits);
         Some(waits)
     }
 
@@ -327,12 +328,12 @@ impl World for Hybrid {
 }
 
 /// A phone's cores: one that threads take from each other, or so many that they share.
-fn works(profile: &Profile, seed: u64, phone: u32) -> Pool {
+fn works(profile: &Profile, seed: u64, phone: u32) -> Capacity {
     if !profile.takes_turns() {
-        return Pool::IDLE;
+        return Capacity::IDLE;
     }
     let first_s = TICK_S * Stream::new(seed, "tick", phone).uniform();
-    Pool::of_threads(RunQueue::with_ticks(first_s, profile.tick_core_s))
+    Capacity::of_threads(RunQueue::with_ticks(first_s, profile.tick_core_s))
 }
 
 /// Gives a phone's work to the core that its threads take from each other.
@@ -344,7 +345,7 @@ fn give(queue: &mut RunQueue, now: Seconds, token: u32, NodeId(phone): NodeId, d
     }
 }
 
-fn look_at_site(looks: &mut Queue<Due>, SiteLook { site, date_s }: SiteLook) {
+fn look_at_site(looks: &mut EventQueue<Due>, SiteLook { site, date_s }: SiteLook) {
     looks.push(date_s, Due::Site(site));
 }
 

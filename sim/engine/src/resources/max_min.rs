@@ -26,7 +26,7 @@ pub struct Claim {
 
 /// A capacity and those who use it now; inputs must not go back in time.
 #[derive(Debug)]
-pub struct Share {
+pub struct MaxMinShare {
     capacity_per_s: f64,
     /// Until when the accounts of all classes are settled.
     settled_s: Seconds,
@@ -56,7 +56,7 @@ struct Member {
     token: u32,
 }
 
-impl Share {
+impl MaxMinShare {
     /// An unused capacity.
     pub fn new(capacity_per_s: f64) -> Self {
         Self {

@@ -2,8 +2,8 @@
 //! datagram, who spends work, who keeps the clock.
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
-//! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only two
-//! use, a contact, the driver gives to [`crate::network::contacts`] instead.
+//! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only
+//! two use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
 pub mod capacity;
 pub(crate) mod computers;
@@ -17,21 +17,21 @@ pub mod simgrid;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
-use crate::resources::queue_delay::{Span, Waits};
+use crate::resources::queue_delay::{QueueDelays, Span};
 
 /// Carries datagrams; the driver hears of the end by the token.
 pub trait Carrier {
-    /// Whether it carries datagrams leg by leg, and the driver what lies between: latency and
+    /// Whether it carries datagrams hop by hop, and the driver what lies between: latency and
     /// jitter. Else it carries them all the way, with the latency of both networks.
     const STORES_AND_FORWARDS: bool;
 
-    /// Starts to carry `wire_bytes` (with all headers) over a leg.
-    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried;
+    /// Starts to carry `wire_bytes` (with all headers) over a hop.
+    fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried;
 }
 
 /// Where a datagram goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Leg {
+pub enum Hop {
     /// All the way from one phone to another.
     Through(NodeId, NodeId),
     /// From a phone to its access point.
@@ -40,10 +40,10 @@ pub enum Leg {
     Down(NodeId),
 }
 
-/// What becomes of a datagram on a leg.
+/// What becomes of a datagram on a hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Carried {
-    /// It is at the end of the leg then, unless its phone goes off before.
+    /// It is at the end of the hop then, unless its phone goes off before.
     Until(Seconds),
     /// The driver will be told of its end.
     UntilTold,
@@ -110,7 +110,7 @@ pub trait World: Carrier + Spender {
     }
 
     /// How long datagrams have waited in queues until now; none where there are no queues.
-    fn waits(&self) -> Option<Waits> {
+    fn waits(&self) -> Option<QueueDelays> {
         None
     }
 
@@ -125,7 +125,7 @@ pub trait Listener {
     /// Work ended; `done` is false when its phone went off.
     fn work_ended(&mut self, token: u32, done: bool);
 
-    /// A datagram is at the far end of its leg; `done` is false when they failed.
+    /// A datagram is at the far end of its hop; `done` is false when they failed.
     fn flight_ended(&mut self, token: u32, done: bool);
 
     /// The alarm went off.

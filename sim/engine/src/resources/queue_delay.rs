@@ -1,7 +1,7 @@
 //! How long datagrams waited in the queues of radios, and how many found no room.
 //!
-//! A datagram counts once for each radio that took it: a wait ends when its first byte goes out. What
-//! deliberately does not live here: queues, and contacts, which have none of their own.
+//! A datagram counts once for each radio that took it: a wait ends when its first byte goes out.
+//! What deliberately does not live here: queues, and contacts, which have none of their own.
 
 use pocketsim_protocols::contract::Seconds;
 
@@ -10,7 +10,7 @@ use crate::resources::radio::Direction;
 
 /// What is counted of all radios of a run, up and down.
 #[derive(Clone, Debug, Default)]
-pub struct Waits {
+pub struct QueueDelays {
     /// Of what radios took; its count is of that.
     pub taken: [Histogram; 2],
     /// Datagrams that found no room.
@@ -22,7 +22,7 @@ pub struct Waits {
 /// From when to when a datagram waits in a queue; the end is infinite while nobody knows it.
 pub type Span = [Seconds; 2];
 
-impl Waits {
+impl QueueDelays {
     /// Nothing yet; remembers when each datagram waited if `keeps_spans`.
     pub fn new(keeps_spans: bool) -> Self {
         Self {

@@ -1,10 +1,11 @@
-//! A radio in one direction: what it is given goes out one after the other, as long as there is room.
+//! A radio in one direction: what it is given goes out one after the other, as long as there is
+//! room.
 //!
 //! On a link that nobody else uses this is arithmetic: a datagram starts when the one before it is
 //! out and takes its bytes over the rate (Kleinrock, Queueing Systems I, 1975, on FIFO queues). The
 //! queue holds what is not sent yet, byte by byte: of a datagram that is on the air, what is left.
-//! What finds the radio idle is always taken, however large, as CoDel never drops what is alone in a
-//! queue (RFC 8289, "Non-starvation"). What deliberately does not live here: radios on an access
+//! What finds the radio idle is always taken, however large, as CoDel never drops what is alone in
+//! a queue (RFC 8289, "Non-starvation"). What deliberately does not live here: radios on an access
 //! point or cell with a limit of its own (`shared_medium.rs`).
 
 use pocketsim_protocols::contract::Seconds;

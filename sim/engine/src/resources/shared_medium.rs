@@ -8,22 +8,22 @@
 //! A queue to which the scenario gives no size holds what its share carries in [`QUEUE_S`], and its
 //! share is the capacity over the queues that have something to send now. What waits in all of them
 //! is never more than the site carries in that time, however many phones it has, and a burst on a
-//! quiet site finds room. That a queue's room depends on how many are busy is Lin and Morris's (Dynamics of
-//! Random Early Detection, SIGCOMM 1997). What deliberately does not live here: another discipline
-//! than fair shares, such as the airtime of 802.11.
+//! quiet site finds room. That a queue's room depends on how many are busy is Lin and Morris's
+//! (Dynamics of Random Early Detection, SIGCOMM 1997). What deliberately does not live here:
+//! another discipline than fair shares, such as the airtime of 802.11.
 
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::resources::capacity::Pool;
+use crate::resources::capacity::Capacity;
 use crate::resources::max_min::Claim;
-use crate::resources::queue_delay::Waits;
+use crate::resources::queue_delay::QueueDelays;
 use crate::resources::radio::{has_room, Direction, Line, QUEUE_S};
 
 /// All queues and the air that they share.
 #[derive(Debug, Default)]
-pub struct Air {
+pub struct SharedMedium {
     sites: Vec<Site>,
     /// By phone, its place among the queues; [`NOWHERE`] without a limit. Empty without any.
     places: Vec<u32>,
@@ -35,7 +35,7 @@ pub struct Air {
 struct Site {
     capacity_bytes_per_s: f64,
     /// Members are places of queues.
-    pool: Pool,
+    capacity: Capacity,
     /// Of all queues that hold shares, but the first of each.
     waiting_bytes: u64,
 }
@@ -69,7 +69,7 @@ pub struct SiteLook {
     pub date_s: Seconds,
 }
 
-impl Air {
+impl SharedMedium {
     /// The air of sites of these capacities in bytes per second, 0 for no limit; `phones` are the
     /// site and the lines up and down of each, and whether their queues hold shares of the site.
     pub fn new(
@@ -84,7 +84,7 @@ impl Air {
         }
         let site = |&capacity_bytes_per_s: &f64| Site {
             capacity_bytes_per_s,
-            pool: Pool::IDLE,
+            capacity: Capacity::IDLE,
             waiting_bytes: 0,
         };
         let sites: Vec<Site> = capacities_bytes_per_s.iter().map(site).collect();
@@ -118,7 +118,7 @@ impl Air {
         queue: u32,
         now: Seconds,
         (token, wire_bytes): (u32, u32),
-        waits: &mut Waits,
+        waits: &mut QueueDelays,
     ) -> (bool, Option<SiteLook>) {
         if !self.has_room(queue, now, wire_bytes) {
             return (false, None);
@@ -146,10 +146,10 @@ impl Air {
         &mut self,
         site: u32,
         now: Seconds,
-        waits: &mut Waits,
+        waits: &mut QueueDelays,
         mut again: impl FnMut(SiteLook),
     ) -> Option<u32> {
-        let (ended, look) = self.sites[site as usize].pool.look(now);
+        let (ended, look) = self.sites[site as usize].capacity.look(now);
         look_at(site, look).into_iter().for_each(&mut again);
         let queue = ended?;
         let out = self.queues[queue as usize].datagrams.pop_front()?;
@@ -164,7 +164,7 @@ impl Air {
         &mut self,
         phone: u32,
         now: Seconds,
-        waits: &mut Waits,
+        waits: &mut QueueDelays,
         mut again: impl FnMut(SiteLook),
     ) -> Vec<u32> {
         let Some(up) = self.queue(phone, Direction::Up) else {
@@ -172,7 +172,7 @@ impl Air {
         };
         let site = self.queues[up as usize].site;
         let site_state = &mut self.sites[site as usize];
-        let (_, look) = site_state.pool.remove(now, |queue| queue / 2 == up / 2);
+        let (_, look) = site_state.capacity.remove(now, |queue| queue / 2 == up / 2);
         look_at(site, look).into_iter().for_each(&mut again);
         let queues = &mut self.queues[up as usize..up as usize + 2];
         let datagrams = queues.iter_mut().flat_map(|queue| {
@@ -187,7 +187,7 @@ impl Air {
     }
 
     /// What waits at the end of a run has waited until then.
-    pub fn end_waits(&self, now: Seconds, waits: &mut Waits) {
+    pub fn end_waits(&self, now: Seconds, waits: &mut QueueDelays) {
         for queue in &self.queues {
             queue.end_waits(now, waits);
         }
@@ -209,7 +209,7 @@ impl Air {
         if has_room(line, waiting_bytes + f64::from(head.wire_bytes), bytes) {
             return true;
         }
-        let left_bytes = site.pool.left(site.capacity_bytes_per_s, now, queue);
+        let left_bytes = site.capacity.left(site.capacity_bytes_per_s, now, queue);
         has_room(line, waiting_bytes + left_bytes.unwrap_or(0.0), bytes)
     }
 
@@ -220,7 +220,7 @@ impl Air {
             return line;
         }
         let site = &self.sites[site as usize];
-        let share_bytes_per_s = site.capacity_bytes_per_s / site.pool.members() as f64;
+        let share_bytes_per_s = site.capacity_bytes_per_s / site.capacity.members() as f64;
         Line {
             queue_bytes: line.queue_bytes.min(share_bytes_per_s * QUEUE_S),
             ..line
@@ -228,7 +228,12 @@ impl Air {
     }
 
     /// What waits next in a queue comes on the air.
-    fn start_next(&mut self, queue: u32, now: Seconds, waits: &mut Waits) -> Option<SiteLook> {
+    fn start_next(
+        &mut self,
+        queue: u32,
+        now: Seconds,
+        waits: &mut QueueDelays,
+    ) -> Option<SiteLook> {
         let state = &mut self.queues[queue as usize];
         let wire_bytes = state.datagrams.front()?.wire_bytes;
         state.waiting_bytes -= u64::from(wire_bytes);
@@ -239,7 +244,7 @@ impl Air {
     }
 
     /// The first of a queue comes on the air.
-    fn start(&mut self, queue: u32, now: Seconds, waits: &mut Waits) -> Option<SiteLook> {
+    fn start(&mut self, queue: u32, now: Seconds, waits: &mut QueueDelays) -> Option<SiteLook> {
         let state = &self.queues[queue as usize];
         let head = state.datagrams[0];
         waits.end(
@@ -255,7 +260,9 @@ impl Air {
         };
         let site = &mut self.sites[state.site as usize];
         let number = state.site;
-        let date_s = site.pool.join(site.capacity_bytes_per_s, now, queue, claim);
+        let date_s = site
+            .capacity
+            .join(site.capacity_bytes_per_s, now, queue, claim);
         look_at(number, date_s)
     }
 }
@@ -277,7 +284,7 @@ impl Queue {
     }
 
     /// What is not on the air waits no longer.
-    fn end_waits(&self, now: Seconds, waits: &mut Waits) {
+    fn end_waits(&self, now: Seconds, waits: &mut QueueDelays) {
         for queued in self.datagrams.iter().skip(1) {
             let (token, since_s) = (queued.token, queued.since_s);
             waits.end(self.direction, token, since_s, now - since_s);

@@ -10,7 +10,7 @@ use libloading::Library;
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
-use crate::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
+use crate::resources::{Carried, Carrier, CpuDemand, Hop, Listener, Spender, World};
 
 /// `pocketsim_functions` of `shim/shim.hpp`, which says what each does.
 #[repr(C)]
@@ -135,8 +135,8 @@ fn functions() -> &'static Functions {
 impl Carrier for SimGrid {
     const STORES_AND_FORWARDS: bool = false;
 
-    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
-        let Leg::Through(from, to) = leg else {
+    fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
+        let Hop::Through(from, to) = hop else {
             unreachable!("a flow takes all links at once");
         };
         // SAFETY: a value of `SimGrid` proves that the platform is built; so below.

@@ -16,7 +16,7 @@ use _engine::plan::{
     SenderLoop, Sites, Trace, Transport, Workload,
 };
 use _engine::record::trace::Trace as RunTrace;
-use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
+use _engine::resources::{Carried, Carrier, CpuDemand, Hop, Listener, Spender, World};
 use pocketsim_protocols::contract::{
     EventKind, MessageId, NodeId, Operation, Payload, Reason, Seconds,
 };
@@ -112,8 +112,8 @@ pub const BYTES_PER_S: f64 = 1e6;
 impl Carrier for Closed {
     const STORES_AND_FORWARDS: bool = false;
 
-    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
-        let Leg::Through(from, to) = leg else {
+    fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
+        let Hop::Through(from, to) = hop else {
             unreachable!("a flight is carried all the way");
         };
         let mut agenda = self.agenda.borrow_mut();

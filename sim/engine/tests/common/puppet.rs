@@ -6,7 +6,7 @@ use _engine::driver::Driver;
 use _engine::plan::Plan;
 use _engine::record::trace::Trace;
 use _engine::resources::hybrid::Hybrid;
-use _engine::resources::queue_delay::Waits;
+use _engine::resources::queue_delay::QueueDelays;
 use pocketsim_protocols::contract::{
     AppRequest, Application, Datagram, Delivery, Event, EventKind, Lane, Machine, MessageId,
     NodeId, Operation, Output, OutputsOf, Path, Payload, Seconds, Transport,
@@ -183,7 +183,7 @@ pub fn act_with_energy<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
 pub fn wait_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
     plan: Plan,
     play: F,
-) -> (Trace, Waits) {
+) -> (Trace, QueueDelays) {
     ended_in_hybrid(plan, play, |driver| driver.waits().expect("it has queues"))
 }
 

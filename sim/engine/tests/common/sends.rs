@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use _engine::plan::Plan;
 use _engine::record::trace::Trace;
-use _engine::resources::queue_delay::Waits;
+use _engine::resources::queue_delay::QueueDelays;
 use pocketsim_protocols::contract::{EventKind, Seconds};
 
 use super::puppet::{say, send, wait_in_hybrid, Act, Cue};
@@ -19,7 +19,7 @@ pub fn simulated(plan: Plan, sends: &[Send]) -> Trace {
     simulated_with_waits(plan, sends).0
 }
 
-pub fn simulated_with_waits(mut plan: Plan, sends: &[Send]) -> (Trace, Waits) {
+pub fn simulated_with_waits(mut plan: Plan, sends: &[Send]) -> (Trace, QueueDelays) {
     for (number, &(time_s, from, to, _)) in (0..).zip(sends) {
         super::arrive(&mut plan, time_s, from, to);
         plan.workload.payload_bytes[number as usize] = number;

@@ -1,9 +1,9 @@
 //! Conversations at rest: signs of life that nobody needs to see one by one.
 //!
 //! A conversation rests when both ends say that nothing else passes. What one of them sends or
-//! hears there wakes both, and so does the end of either; they go on as if they had been awake. What
-//! deliberately does not live here: what signs of life are, and when they would have passed, which
-//! the transport knows.
+//! hears there wakes both, and so does the end of either; they go on as if they had been awake.
+//! What deliberately does not live here: what signs of life are, and when they would have passed,
+//! which the transport knows.
 
 use pocketsim_protocols::contract::{
     Application, Conversation, Notice, Rhythm, Seconds, Transport, Upkeep,

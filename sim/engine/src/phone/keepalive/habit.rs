@@ -1,9 +1,9 @@
 //! A habit: how many datagrams two ends send each other while neither has anything to say.
 //!
-//! Where ways vary or lose, when the ends of a kept connection ping is chance: both at once until one
-//! ping is late, in turn until another is, and a few more after each loss. What many connections did
-//! that fell silent says how many datagrams pass on average, by how long it lasts. What deliberately
-//! does not live here: the run in which they did ([`crate::driver::habits`]).
+//! Where ways vary or lose, when the ends of a kept connection ping is chance: both at once until
+//! one ping is late, in turn until another is, and a few more after each loss. What many
+//! connections did that fell silent says how many datagrams pass on average, by how long it lasts.
+//! What deliberately does not live here: the run in which they did ([`crate::driver::habits`]).
 
 use pocketsim_protocols::contract::Seconds;
 

@@ -1,10 +1,10 @@
 //! What conversations at rest would have done: counted, not simulated.
 //!
 //! Where ways neither vary nor lose, ends keep the rhythm that they have, and what they would have
-//! sent is known to the datagram. Elsewhere it is what pairs of the same two networks send on average
-//! ([`crate::phone::keepalive::habit`]), which is found once as many signs of life were simulated as finding it takes.
-//! Each operation takes what it takes on average. What deliberately does not live here: which
-//! conversations rest ([`crate::phone::keepalive::fast_forward`]).
+//! sent is known to the datagram. Elsewhere it is what pairs of the same two networks send on
+//! average ([`crate::phone::keepalive::habit`]), which is found once as many signs of life were
+//! simulated as finding it takes. Each operation takes what it takes on average. What deliberately
+//! does not live here: which conversations rest ([`crate::phone::keepalive::fast_forward`]).
 
 use std::collections::BTreeMap;
 
