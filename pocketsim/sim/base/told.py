@@ -68,7 +68,7 @@ class Transfers(TypedDict):
     timed: int
 
 
-class Statement(TypedDict):
+class AggregateSummary(TypedDict):
     """What the engine's ledger comes to, instead of a trace (sim/engine/src/record/summary.rs).
 
     `observed` has by name how often it was, and the sum of its values.
@@ -111,7 +111,7 @@ class Told(TypedDict):
     energy_j: Mapping[str, float]
     waits: Mapping[str, Waits]
     own: Mapping[str, float | None]
-    ledger: NotRequired[Statement]
+    ledger: NotRequired[AggregateSummary]
 
 
 NOTHING: Told = {

@@ -15,10 +15,10 @@ from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.told import Sizes, Statement
+    from pocketsim.sim.base.told import AggregateSummary, Sizes
 
 
-def of_all(found: Statement) -> dict[str, Any]:
+def of_all(found: AggregateSummary) -> dict[str, Any]:
     """Return what `trades.of_all` does."""
     sent, stored = float(found["send_count"]), float(found["store_count"])
     first_s, last_s = found["first_s"], found["last_s"]
@@ -40,7 +40,7 @@ def of_all(found: Statement) -> dict[str, Any]:
     }
 
 
-def fates(found: Statement) -> dict[str, Any]:
+def fates(found: AggregateSummary) -> dict[str, Any]:
     """Return what `fates.of` does of every transaction."""
     every = found["all"]
     lost = sum(found["lost"].values())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.told import Spread, Statement
+    from pocketsim.sim.base.told import AggregateSummary, Spread
 
     Array = np.ndarray[Any, Any]
 
@@ -43,15 +43,15 @@ def schema() -> pa.Schema:
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
 
-def from_engine(result: Mapping[str, Any]) -> Statement:
+def from_engine(result: Mapping[str, Any]) -> AggregateSummary:
     """Return the ledger's statement of what `sim._engine.run` returned, with names for numbers."""
     names = result["event_kinds"][len(EVENT_KINDS) :]
     counted = zip(names, result["ledger"]["observed"], strict=False)  # not all were observed
     observed = {name: told for name, told in counted if told[0]}
-    return cast("Statement", {**result["ledger"], "observed": observed})
+    return cast("AggregateSummary", {**result["ledger"], "observed": observed})
 
 
-def from_statements(statements: Sequence[Statement]) -> pa.Table:
+def from_statements(statements: Sequence[AggregateSummary]) -> pa.Table:
     """Return the table of all repetitions, in their order, from what their ledgers come to."""
     import pyarrow as pa
 

@@ -24,9 +24,9 @@ use crate::base::progress::Progress;
 use crate::base::rng::Stream;
 use crate::driver::habits::Habits;
 use crate::driver::Driver;
-use crate::families::final_blocks::Blocks;
-use crate::families::final_state::Ending;
-use crate::families::final_tokens::Holdings;
+use crate::families::final_blocks::FinalBlocks;
+use crate::families::final_state::FinalState;
+use crate::families::final_tokens::FinalTokens;
 use crate::families::town::Town;
 use crate::phone::keepalive::upkeep::Find;
 use crate::phone::policy::Policy;
@@ -52,7 +52,7 @@ pub struct RunResult {
     /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
     pub waits: Option<QueueDelays>,
     /// What the applications say at the end.
-    pub ending: Ending,
+    pub final_state: FinalState,
     /// Kinds of rows beside those of everybody's, by number after them.
     pub own_kinds: Vec<String>,
 }
@@ -131,9 +131,9 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult
             config,
         )
     };
-    over(plan, hooks, make, move |agents| Ending {
-        blocks: keep_blocks.then(|| Blocks::of(agents)),
-        ..Ending::indices(agents, Agent::next_index)
+    over(plan, hooks, make, move |agents| FinalState {
+        blocks: keep_blocks.then(|| FinalBlocks::of(agents)),
+        ..FinalState::indices(agents, Agent::next_index)
     })
 }
 
@@ -151,14 +151,14 @@ fn tokens<C: Crypto>(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let town = Rc::new(Town::new::<C>(&plan)?);
     let (made, wants_tokens) = (town.clone(), plan.trace.tokens);
     let make = move |node| made.participant::<C>(node);
-    over(plan, hooks, make, move |participants| Ending {
-        holdings: wants_tokens.then(|| Holdings::of(participants, town.authority())),
-        ..town.ending(participants)
+    over(plan, hooks, make, move |participants| FinalState {
+        tokens: wants_tokens.then(|| FinalTokens::of(participants, town.authority())),
+        ..town.final_state(participants)
     })
 }
 
-fn no_indices<A>(applications: &[A]) -> Ending {
-    Ending::indices(applications, |_| 0)
+fn no_indices<A>(applications: &[A]) -> FinalState {
+    FinalState::indices(applications, |_| 0)
 }
 
 fn compute(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
@@ -177,7 +177,7 @@ fn over<A: Application>(
     plan: Plan,
     hooks: Hooks,
     make: impl FnMut(u32) -> A,
-    ending: impl FnOnce(&[A]) -> Ending,
+    final_state: impl FnOnce(&[A]) -> FinalState,
 ) -> Result<RunResult, String> {
     if !["hybrid", "flow"].contains(&plan.fidelity.as_str()) {
         return Err(format!("unknown fidelity {:?}", plan.fidelity));
@@ -195,21 +195,21 @@ fn over<A: Application>(
     let config = move |node: u32| machine_config::of_phone(config, &options, seed, node);
     match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
-        "udp" | "none" => drive(plan, hooks, make, |node| Udp::new(&config(node)), ending),
+        "udp" | "none" => drive(plan, hooks, make, |node| Udp::new(&config(node)), final_state),
         "quic_keep" | "quic_reconnect" => {
             let new = |node| Quic::new(&config(node), NodeId(node));
-            drive(plan, hooks, make, new, ending)
+            drive(plan, hooks, make, new, final_state)
         }
-        "tftp" => drive(plan, hooks, make, |_| Tftp::new(), ending),
+        "tftp" => drive(plan, hooks, make, |_| Tftp::new(), final_state),
         "ipv8" | "ipv8_sealed" => {
             let sealed = plan.transport.mode == "ipv8_sealed";
-            drive(plan, hooks, make, |_| Ipv8::new(sealed), ending)
+            drive(plan, hooks, make, |_| Ipv8::new(sealed), final_state)
         }
         "eva" => {
             let options = plan.transport.eva.as_ref();
             let config = EvaConfig::try_from(options.ok_or("eva has no options")?)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
-            drive(plan, hooks, make, new, ending)
+            drive(plan, hooks, make, new, final_state)
         }
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -225,7 +225,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     mut hooks: Hooks,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
-    ending: impl FnOnce(&[A]) -> Ending,
+    final_state: impl FnOnce(&[A]) -> FinalState,
 ) -> Result<RunResult, String> {
     let end_s = plan.duration_s;
     let make = |node| (application(node), transport(node));
@@ -236,7 +236,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
             driver,
             hooks,
             |driver| simgrid::run(driver, end_s),
-            ending,
+            final_state,
         ))
     } else {
         let world = Hybrid::new(&plan);
@@ -244,7 +244,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         if let Some(find) = hooks.find.take() {
             driver.learn(find);
         }
-        Ok(simulate(driver, hooks, |driver| driver.run(end_s), ending))
+        Ok(simulate(driver, hooks, |driver| driver.run(end_s), final_state))
     }
 }
 
@@ -252,7 +252,7 @@ fn simulate<A: Application, T: Transport<A::Block>, W: World>(
     mut driver: Driver<A, T, W>,
     hooks: Hooks,
     run: impl FnOnce(&mut Driver<A, T, W>),
-    ending: impl FnOnce(&[A]) -> Ending,
+    final_state: impl FnOnce(&[A]) -> FinalState,
 ) -> RunResult {
     driver.watch(hooks.progress);
     if let Some(policy) = hooks.policy {
@@ -271,7 +271,7 @@ fn simulate<A: Application, T: Transport<A::Block>, W: World>(
         wall_s,
         energy_j,
         waits,
-        ending: ending(&applications),
+        final_state: final_state(&applications),
         own_kinds: Vec::new(),
     }
 }

@@ -35,5 +35,5 @@ fn simgrid_says_what_the_closed_form_says() {
     for (found, expected) in found.time_s.iter().zip(&columns.time_s) {
         assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
     }
-    assert_eq!(result.ending.final_index, [0; 3]);
+    assert_eq!(result.final_state.final_index, [0; 3]);
 }

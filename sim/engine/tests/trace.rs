@@ -224,8 +224,8 @@ fn a_ledger_keeps_no_rows_and_holds_no_more_than_is_under_way() {
     let (full, quiet) = (quiet("full"), quiet("metrics"));
     assert!(quiet.columns.time_s.is_empty());
     assert_eq!(quiet.counters(), full.counters());
-    let ledger = quiet.ledger.expect("there is one");
-    let found = ledger.statement();
+    let aggregates = quiet.aggregates.expect("there is one");
+    let found = aggregates.summary();
     let all = Standing {
         sent: 1000,
         stored: 1000,
@@ -234,13 +234,13 @@ fn a_ledger_keeps_no_rows_and_holds_no_more_than_is_under_way() {
     assert_eq!((found.all, found.logged), (all, all));
     assert_eq!((found.send_count, found.store_count), (1000, 1000));
     assert!((1..=2).contains(&found.held_max), "{}", found.held_max);
-    assert_eq!(ledger.held(), 0);
+    assert_eq!(aggregates.held(), 0);
 }
 
 #[test]
 fn a_ledger_counts_the_fates_that_rows_tell() {
-    let (full, ledger) = (thousand("full", 1.0), thousand("metrics", 1.0));
-    assert_eq!(full.counters(), ledger.counters());
+    let (full, aggregates) = (thousand("full", 1.0), thousand("metrics", 1.0));
+    assert_eq!(full.counters(), aggregates.counters());
     let columns = &full.columns;
     let messages = |kind: EventKind| {
         let rows = columns.message.iter().zip(&columns.kind);
@@ -250,7 +250,7 @@ fn a_ledger_counts_the_fates_that_rows_tell() {
     let (sent, stored) = (messages(EventKind::Send), messages(EventKind::Store));
     let dropped = messages(EventKind::Drop);
     let lost = dropped.difference(&stored).count() as u64;
-    let found = ledger.ledger.expect("there is one").statement();
+    let found = aggregates.aggregates.expect("there is one").summary();
     assert!(lost > 50, "{lost}");
     assert_eq!(found.all.sent, sent.len() as u64);
     assert_eq!(
@@ -267,7 +267,7 @@ fn what_is_lost_and_then_stored_is_stored_and_its_last_reason_counts_until_then(
     let lost = |reason| event(EventKind::Drop, 0).because(reason);
     trace.record(1.0, NodeId(0), &event(EventKind::Send, 0));
     trace.record(1.5, NodeId(1), &lost(Reason::Duplicate));
-    let found = |trace: &Trace| trace.ledger.as_ref().expect("there is one").statement();
+    let found = |trace: &Trace| trace.aggregates.as_ref().expect("there is one").summary();
     assert!(found(&trace).lost.is_empty());
     trace.record(2.0, NodeId(1), &lost(Reason::LinkLoss));
     trace.record(3.0, NodeId(1), &lost(Reason::QueueFull));
@@ -297,7 +297,7 @@ fn a_full_log_says_what_was_known_when_it_had_its_last() {
     ] {
         trace.record(time_s, NodeId(0), &row);
     }
-    let found = trace.ledger.expect("there is one").statement();
+    let found = trace.aggregates.expect("there is one").summary();
     let [known, all] =
         [[2, 0, 1], [3, 1, 1]].map(|[sent, stored, lost]| Standing { sent, stored, lost });
     assert_eq!((found.logged, found.all), (known, all));
@@ -314,10 +314,10 @@ fn a_ledger_forgets_the_first_of_many_that_are_lost_and_counts_them_all() {
         let lost = event(EventKind::Drop, number).because(Reason::LinkLoss);
         trace.record(0.5, NodeId(1), &lost);
     }
-    let ledger = trace.ledger.expect("there is one");
-    assert!((LINGERING_MIN..2 * LINGERING_MIN).contains(&ledger.held()));
-    let found = ledger.statement();
+    let aggregates = trace.aggregates.expect("there is one");
+    assert!((LINGERING_MIN..2 * LINGERING_MIN).contains(&aggregates.held()));
+    let found = aggregates.summary();
     assert_eq!(found.lost, BTreeMap::from([("link_loss", sent)]));
-    assert_eq!(found.forgotten + ledger.held() as u64, sent);
+    assert_eq!(found.forgotten + aggregates.held() as u64, sent);
     assert_eq!(found.all.lost, sent);
 }

@@ -6,8 +6,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::base::progress::Progress;
 use crate::bindings::custom_protocol::{self, Given};
-use crate::families::final_blocks::Blocks;
-use crate::families::final_tokens::Holdings;
+use crate::families::final_blocks::FinalBlocks;
+use crate::families::final_tokens::FinalTokens;
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
@@ -103,8 +103,8 @@ pub(crate) fn hook(call: Py<PyAny>) -> Progress {
 pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let counters = PyDict::new(py);
-    let ending = &result.ending;
-    for (name, value) in result.trace.counters().iter().chain(&ending.counters) {
+    let final_state = &result.final_state;
+    for (name, value) in result.trace.counters().iter().chain(&final_state.counters) {
         counters.set_item(name, value)?;
     }
     let cpu_s = PyDict::new(py);
@@ -125,21 +125,21 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("waits", waits_to_dict(py, result.waits.as_ref())?)?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
-    dict.set_item("final_index", ending.final_index.clone())?;
-    dict.set_item("kept_cents", ending.kept_cents.clone())?;
+    dict.set_item("final_index", final_state.final_index.clone())?;
+    dict.set_item("kept_cents", final_state.kept_cents.clone())?;
     dict.set_item("engine", BUILD)?;
-    let tokens = ending.holdings.as_ref();
+    let tokens = final_state.tokens.as_ref();
     let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
     dict.set_item("tokens", tokens)?;
-    let blocks = ending.blocks.as_ref();
+    let blocks = final_state.blocks.as_ref();
     let blocks = blocks.map(|of| blocks_to_dict(py, of)).transpose()?;
     dict.set_item("blocks", blocks)?;
     let timeline = result.trace.timeline.as_ref();
     let timeline = timeline.map(|of| timeline_to_dict(py, of, result.trace.operations().collect()));
     let timeline = timeline.transpose()?;
     dict.set_item("timeline", timeline)?;
-    let ledger = result.trace.ledger.as_ref();
-    dict.set_item("ledger", ledger.map(|of| of.statement()))?;
+    let aggregates = result.trace.aggregates.as_ref();
+    dict.set_item("ledger", aggregates.map(|of| of.summary()))?;
     Ok(dict)
 }
 
@@ -184,18 +184,18 @@ fn waits_to_dict<'py>(
     Ok(dict)
 }
 
-fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'py, PyDict>> {
+fn tokens_to_dict<'py>(py: Python<'py>, tokens: &FinalTokens) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let states: Vec<&str> = holdings.standing.iter().map(|of| of.name()).collect();
-    let tokens = holdings.token.iter().map(|bytes| PyBytes::new(py, bytes));
-    dict.set_item("authority", PyBytes::new(py, &holdings.authority.0))?;
-    dict.set_item("node", holdings.node.clone())?;
+    let states: Vec<&str> = tokens.standing.iter().map(|of| of.name()).collect();
+    let contents = tokens.token.iter().map(|bytes| PyBytes::new(py, bytes));
+    dict.set_item("authority", PyBytes::new(py, &tokens.authority.0))?;
+    dict.set_item("node", tokens.node.clone())?;
     dict.set_item("state", states)?;
-    dict.set_item("token", PyList::new(py, tokens)?)?;
+    dict.set_item("token", PyList::new(py, contents)?)?;
     Ok(dict)
 }
 
-fn blocks_to_dict<'py>(py: Python<'py>, blocks: &Blocks) -> PyResult<Bound<'py, PyDict>> {
+fn blocks_to_dict<'py>(py: Python<'py>, blocks: &FinalBlocks) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let contents = blocks.block.iter().map(|block| PyBytes::new(py, block));
     dict.set_item("node", blocks.node.clone())?;

@@ -31,7 +31,7 @@ use crate::phone::keepalive::upkeep::{Find, Silence};
 use crate::phone::lane::Input;
 use crate::phone::policy::Policy;
 use crate::plan::Plan;
-use crate::record::recorder::{Books, Dropped};
+use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::{Tally, Trace};
 use crate::resources::hybrid::{Happening, Hybrid};
 use crate::resources::queue_delay::QueueDelays;
@@ -40,7 +40,7 @@ use crate::resources::{Listener, World};
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     stage: Stage<W>,
-    books: Books,
+    recorder: Recorder,
     lanes: Lanes<A, T>,
     network: Network<T::Body>,
     /// None where nobody is blocked.
@@ -70,7 +70,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     pub fn new(plan: Plan, world: W, make: impl FnMut(u32) -> (A, T)) -> Self {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
         let mut stage = Stage::new(world, phones);
-        let books = Books::new(&plan);
+        let recorder = Recorder::new(&plan);
         let mut lanes = Lanes::new::<W>(&plan, make);
         let (gates, forwarders) = (Gates::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
@@ -82,7 +82,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         stage.set_alarm();
         Self {
             stage,
-            books,
+            recorder,
             lanes,
             network,
             gates,
@@ -127,7 +127,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// What phones spend in the whole run, joules by component; empty if the plan does not ask.
     pub fn energy_j(&self) -> BTreeMap<&'static str, f64> {
-        self.books.energy_j(self.duration_s)
+        self.recorder.energy_j(self.duration_s)
     }
 
     /// How long datagrams waited in the queues of radios; none where there are no queues.
@@ -137,12 +137,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// What was traced, and each phone's application for its final state.
     pub fn finish(self) -> (Trace, Vec<A>) {
-        (self.books.into_trace(), self.lanes.into_applications())
+        (self.recorder.into_trace(), self.lanes.into_applications())
     }
 
     /// Runs every ready lane until all of them wait for time to pass.
     fn settle(&mut self) {
-        while let Some(effect) = self.lanes.next_effect(&mut self.stage, &mut self.books) {
+        while let Some(effect) = self.lanes.next_effect(&mut self.stage, &mut self.recorder) {
             match effect {
                 Effect::Launch { from, to, datagram } if self.gates.is_some() => {
                     self.launch_by_gate(from, to, datagram);
@@ -155,20 +155,20 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Puts a datagram on the air, and lets threads forward it.
     fn launch(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        if let Some(token) = self.network.launch(stage, books, from, to, datagram) {
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        if let Some(token) = self.network.launch(stage, recorder, from, to, datagram) {
             for (phone, cpu_s) in self.network.forward(stage, token) {
-                self.lanes.forward(stage, books, phone, cpu_s);
+                self.lanes.forward(stage, recorder, phone, cpu_s);
             }
         }
     }
 
     /// A phone's forwarding thread is done with a datagram.
     fn end_forwarding(&mut self, phone: u32) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        let (arrived, next) = self.network.end_forwarding(stage, books, phone);
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        let (arrived, next) = self.network.end_forwarding(stage, recorder, phone);
         if let Some(cpu_s) = next {
-            self.lanes.forward(stage, books, phone, cpu_s);
+            self.lanes.forward(stage, recorder, phone, cpu_s);
         }
         self.take_in(arrived);
     }
@@ -186,17 +186,18 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (stage, gates) = (&mut self.stage, self.gates.as_mut());
         if let Some(next) = gates.and_then(|gates| gates.sent(stage, from)) {
             let epoch = stage.epoch(from);
-            self.lanes.free(stage, &mut self.books, from, next, epoch);
+            self.lanes
+                .free(stage, &mut self.recorder, from, next, epoch);
         }
     }
 
     /// There may be room at a phone: who waits for it first tries again.
     fn open_gate(&mut self, phone: u32) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
         let gates = self.gates.as_ref();
         if let Some(lane) = gates.and_then(|gates| gates.first(phone)) {
             let epoch = stage.epoch(phone);
-            self.lanes.free(stage, books, phone, lane, epoch);
+            self.lanes.free(stage, recorder, phone, lane, epoch);
         }
     }
 
@@ -239,26 +240,29 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn take_due(&mut self, due: Due) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
         match due {
             Due::Arrival => self.take_arrivals(),
             Due::Transition => self.take_transitions(),
             Due::Loop(number) => self.start_round(number),
-            Due::LaneFree(phone, lane, epoch) => self.lanes.free(stage, books, phone, lane, epoch),
+            Due::LaneFree(phone, lane, epoch) => {
+                self.lanes.free(stage, recorder, phone, lane, epoch)
+            }
             Due::Delivery(token) => {
-                let arrived = self.network.deliver(stage, books, token);
+                let arrived = self.network.deliver(stage, recorder, token);
                 self.take_in(arrived);
             }
             Due::Crossing(token) => {
-                let arrived = self.network.cross(stage, books, token);
+                let arrived = self.network.cross(stage, recorder, token);
                 self.take_in(arrived);
             }
             Due::Heard(token) => {
-                let arrived = self.network.hear(stage, books, token);
+                let arrived = self.network.hear(stage, recorder, token);
                 self.take_in(arrived);
             }
             Due::ContactEnd(token, epoch) => {
-                self.network.land_from_contact(stage, books, token, epoch);
+                self.network
+                    .land_from_contact(stage, recorder, token, epoch);
                 self.take_landed();
             }
             Due::Timeout(layer, phone, epoch) => self.lanes.look(stage, layer, phone, epoch),
@@ -274,8 +278,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Asks for every arrival that is due.
     fn take_arrivals(&mut self) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        while let Some((from, request)) = self.schedule.next_arrival(stage, books) {
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        while let Some((from, request)) = self.schedule.next_arrival(stage, recorder) {
             self.lanes.post(from, Lane::SEND, Input::App(request));
         }
     }
@@ -310,7 +314,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn turn_on(&mut self, phone: u32) {
         self.stage.turn_on(phone);
         let now = self.stage.now();
-        self.books.record_phone(now, phone, EventKind::PhoneOn);
+        self.recorder.record_phone(now, phone, EventKind::PhoneOn);
         for round in self.schedule.resume(phone) {
             self.lanes.post(phone, Lane::SEND, Input::Round(round));
         }
@@ -320,14 +324,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Everything the phone was doing ends; what others will miss is accounted for.
     fn turn_off(&mut self, phone: u32) {
         let now = self.stage.now();
-        self.network.silence(now, &mut self.books, phone);
+        self.network.silence(now, &mut self.recorder, phone);
         if let Some(gates) = &mut self.gates {
             gates.forget(phone);
         }
-        self.books.switch_off(now, phone);
+        self.recorder.switch_off(now, phone);
         let loops = self
             .lanes
-            .shut_down(&mut self.stage, &mut self.books, phone);
+            .shut_down(&mut self.stage, &mut self.recorder, phone);
         self.schedule.pause(loops);
         // Last: the world fails what the phone was doing, and reports it later.
         self.stage.turn_off(phone);
@@ -335,7 +339,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Takes what has landed to its socket, in order.
     fn take_landed(&mut self) {
-        while let Some(arrived) = self.network.next_arrived(&mut self.stage, &mut self.books) {
+        while let Some(arrived) = self
+            .network
+            .next_arrived(&mut self.stage, &mut self.recorder)
+        {
             self.take_in(Some(arrived));
         }
     }
@@ -353,17 +360,17 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         } = arrived;
         let now = self.stage.now();
         let Some(datagram) = self.lanes.take_in(to.0, from, datagram, now) else {
-            self.books.land(now, row, None);
-            return self.books.count(Tally::DatagramsDelivered);
+            self.recorder.land(now, row, None);
+            return self.recorder.count(Tally::DatagramsDelivered);
         };
-        self.books.land(now, row, Some(Reason::BufferFull));
+        self.recorder.land(now, row, Some(Reason::BufferFull));
         let dropped = Dropped {
             from,
             to,
             datagram: &datagram,
             reason: Reason::BufferFull,
         };
-        self.books.drop(now, Tally::DatagramsDropped, dropped);
+        self.recorder.drop(now, Tally::DatagramsDropped, dropped);
     }
 
     /// Something failed: it is taken to its end when all that fails with it is known.
@@ -390,8 +397,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn end_leg(&mut self, token: u32, done: bool) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        let arrived = self.network.end_leg(stage, books, token, done);
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        let arrived = self.network.end_leg(stage, recorder, token, done);
         self.take_in(arrived);
         self.take_landed();
     }
@@ -418,10 +425,10 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
             true => self.stage.now(),
             false => end_s,
         };
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        self.network.end(stage, books, reached_s);
-        books.close(reached_s);
-        if self.lanes.end_rests(stage, books, reached_s) {
+        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        self.network.end(stage, recorder, reached_s);
+        recorder.close(reached_s);
+        if self.lanes.end_rests(stage, recorder, reached_s) {
             self.reckoned_s = reached_s;
             self.progress.reach(reached_s, self.duration_s);
         }
@@ -438,7 +445,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             return self.await_failures();
         }
         self.progress.count();
-        let forwarded = self.lanes.end_work(&mut self.stage, &mut self.books, token);
+        let forwarded = self
+            .lanes
+            .end_work(&mut self.stage, &mut self.recorder, token);
         forwarded
             .into_iter()
             .for_each(|phone| self.end_forwarding(phone));

@@ -10,7 +10,7 @@ use crate::base::rng::Stream;
 use crate::events::sim_context::{Due, Stage};
 use crate::phone::lane::Round;
 use crate::plan::{Churn, Workload};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::record::trace::Tally;
 use crate::resources::World;
 
@@ -70,7 +70,7 @@ impl Schedule {
     pub(crate) fn next_arrival<P, W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
     ) -> Option<(u32, AppRequest<P>)> {
         while let Some(&date) = self.workload.time_s.get(self.next_arrival) {
             if date > stage.now() {
@@ -83,7 +83,7 @@ impl Schedule {
             if stage.is_on(from) {
                 return Some((from, request(&self.workload, at)));
             }
-            books.count(Tally::ArrivalsWhileOff);
+            recorder.count(Tally::ArrivalsWhileOff);
         }
         None
     }

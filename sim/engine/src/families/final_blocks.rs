@@ -8,7 +8,7 @@ use pocketsim_protocols::trustchain::Agent;
 
 /// Blocks as columns of one length, by phone, then by their place on its chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Blocks {
+pub struct FinalBlocks {
     /// Whose chain.
     pub node: Vec<u32>,
     /// Place on it, from 1 at the start of the run.
@@ -21,7 +21,7 @@ pub struct Blocks {
     pub block: Vec<Vec<u8>>,
 }
 
-impl Blocks {
+impl FinalBlocks {
     /// What `agents` have kept.
     pub fn of<C: Crypto>(agents: &[Agent<C>]) -> Self {
         let mut found = Self::default();

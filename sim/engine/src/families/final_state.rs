@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::families::final_blocks::Blocks;
-use crate::families::final_tokens::Holdings;
+use crate::families::final_blocks::FinalBlocks;
+use crate::families::final_tokens::FinalTokens;
 
 /// What the applications of a run say at its end.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct FinalState {
     /// Index of each phone's next proposal; zeros for protocols without one.
     pub final_index: Vec<u64>,
     /// Counters beside those of the trace, by name.
@@ -17,12 +17,12 @@ pub struct Ending {
     /// What each token is worth that somebody signed over and kept, in cents, by its serial.
     pub kept_cents: BTreeMap<u64, u64>,
     /// The tokens that phones have; only where the plan asks for them.
-    pub holdings: Option<Holdings>,
+    pub tokens: Option<FinalTokens>,
     /// The blocks that phones have stored; only where the plan asks for them.
-    pub blocks: Option<Blocks>,
+    pub blocks: Option<FinalBlocks>,
 }
 
-impl Ending {
+impl FinalState {
     /// Of applications that have nothing to say but an index.
     pub(crate) fn indices<A>(applications: &[A], next_index: impl Fn(&A) -> u64) -> Self {
         Self {

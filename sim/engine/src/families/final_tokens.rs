@@ -26,7 +26,7 @@ named_enum! {
 
 /// Tokens as columns of one length, by phone, then by standing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holdings {
+pub struct FinalTokens {
     /// The key that every first proof verifies with.
     pub authority: PublicKey,
     /// Which phone.
@@ -37,7 +37,7 @@ pub struct Holdings {
     pub token: Vec<Vec<u8>>,
 }
 
-impl Holdings {
+impl FinalTokens {
     /// What everybody in `town` has of the tokens of `authority`.
     pub fn of<C: Crypto, R: Random>(town: &[Participant<C, R>], authority: PublicKey) -> Self {
         let mut found = Self {

@@ -14,7 +14,7 @@ use pocketsim_protocols::payment::{
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
 use crate::base::rng::Stream;
-use crate::families::final_state::Ending;
+use crate::families::final_state::FinalState;
 use crate::plan::{Phones, Plan, Tokens};
 
 /// The machines of one town, made phone by phone.
@@ -88,7 +88,7 @@ impl Town {
     ///
     /// # Panics
     /// When money was lost, or doubled by nobody: then the machines are wrong.
-    pub(crate) fn ending<C: Crypto>(&self, town: &[Participant<C, Draws>]) -> Ending {
+    pub(crate) fn final_state<C: Crypto>(&self, town: &[Participant<C, Draws>]) -> FinalState {
         let found = audit(town, &self.directory, self.handshake);
         let found = found.unwrap_or_else(|violation| panic!("money: {}", violation.0));
         let counters = BTreeMap::from([
@@ -106,13 +106,13 @@ impl Town {
             ("wrongly_accused", found.wrongly_accused),
         ]);
         let kept = found.kept_cents.iter();
-        Ending {
+        FinalState {
             final_index: vec![0; town.len()],
             counters,
             kept_cents: kept
                 .map(|(serial, cents)| (u64::from_be_bytes(*serial), *cents))
                 .collect(),
-            ..Ending::default()
+            ..FinalState::default()
         }
     }
 

@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{Reason, Seconds};
 use crate::events::sim_context::{Due, Stage};
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::resources::radio::Direction;
 use crate::resources::{Carried, Hop, World};
 
@@ -17,7 +17,7 @@ impl<B> Network<B> {
     pub(crate) fn carry_up<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         mut flight: Flight<B>,
         route: &Route,
     ) -> Option<u32> {
@@ -29,17 +29,17 @@ impl<B> Network<B> {
         let token = self.flights.insert(flight) as u32;
         match stage.carry(token, Hop::Up(way.from), bytes) {
             Carried::Until(out_s) => {
-                books.send(now, way.from, bytes);
+                recorder.send(now, way.from, bytes);
                 self.flights[token as usize].out_s = out_s;
-                self.note_wait(stage, books, token, Direction::Up);
+                self.note_wait(stage, recorder, token, Direction::Up);
                 self.await_crossing(stage, token);
             }
             Carried::UntilTold => {
-                books.queue(now, way.from, Direction::Up);
-                self.note_wait(stage, books, token, Direction::Up);
+                recorder.queue(now, way.from, Direction::Up);
+                self.note_wait(stage, recorder, token, Direction::Up);
             }
             Carried::Refused => {
-                self.remove(now, books, token, Reason::QueueFull);
+                self.remove(now, recorder, token, Reason::QueueFull);
                 return None;
             }
         }
@@ -56,7 +56,7 @@ impl<B> Network<B> {
     pub(crate) fn end_radio<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
@@ -66,7 +66,7 @@ impl<B> Network<B> {
         } else {
             Direction::Down
         };
-        self.note_wait(stage, books, token, direction);
+        self.note_wait(stage, recorder, token, direction);
         let flight = &mut self.flights[token as usize];
         let (way, bytes) = (flight.way, flight.wire_bytes());
         if !done {
@@ -75,17 +75,17 @@ impl<B> Network<B> {
             } else {
                 Reason::ReceiverOff
             };
-            self.remove(now, books, token, reason);
+            self.remove(now, recorder, token, reason);
             None
         } else if is_up {
             flight.out_s = now;
-            books.end_sending(now, way.from, bytes);
+            recorder.end_sending(now, way.from, bytes);
             self.await_crossing(stage, token);
             None
         } else {
             let is_heard = !flight.lost[1];
-            books.end_receiving(now, way.to, is_heard.then_some(bytes));
-            self.arrive(stage, books, token)
+            recorder.end_receiving(now, way.to, is_heard.then_some(bytes));
+            self.arrive(stage, recorder, token)
         }
     }
 
@@ -93,12 +93,12 @@ impl<B> Network<B> {
     fn note_wait<W: World>(
         &self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
         direction: Direction,
     ) {
         if let Some(span) = stage.wait(token) {
-            books.wait(self.flights[token as usize].row, direction, span);
+            recorder.wait(self.flights[token as usize].row, direction, span);
         }
     }
 
@@ -123,7 +123,7 @@ impl<B> Network<B> {
     pub(crate) fn cross<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         let flight = &self.flights[token as usize];
@@ -131,8 +131,8 @@ impl<B> Network<B> {
         let off_s = stage.end_of_epoch(way.from.0, sent_in);
         let unsent_s = off_s.filter(|&off_s| off_s < flight.out_s);
         let reason = if let Some(off_s) = unsent_s {
-            books.take_back(way.from, bytes);
-            books.cut_wait(flight.row, Direction::Up, off_s);
+            recorder.take_back(way.from, bytes);
+            recorder.cut_wait(flight.row, Direction::Up, off_s);
             Reason::SenderOff
         } else if flight.lost[0] || self.routes.is_out(way.to, stage.now()) {
             Reason::LinkLoss
@@ -142,18 +142,18 @@ impl<B> Network<B> {
             match stage.carry(token, Hop::Down(way.to), bytes) {
                 Carried::Until(date) => {
                     stage.push(date, Due::Heard(token));
-                    self.note_wait(stage, books, token, Direction::Down);
+                    self.note_wait(stage, recorder, token, Direction::Down);
                     return None;
                 }
                 Carried::UntilTold => {
-                    books.queue(stage.now(), way.to, Direction::Down);
-                    self.note_wait(stage, books, token, Direction::Down);
+                    recorder.queue(stage.now(), way.to, Direction::Down);
+                    self.note_wait(stage, recorder, token, Direction::Down);
                     return None;
                 }
                 Carried::Refused => Reason::QueueFull,
             }
         };
-        self.remove(stage.now(), books, token, reason);
+        self.remove(stage.now(), recorder, token, reason);
         None
     }
 
@@ -161,40 +161,40 @@ impl<B> Network<B> {
     pub(crate) fn hear<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (stage.now(), &self.flights[token as usize]);
         if let Some(off_s) = stage.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
-            books.cut_wait(flight.row, Direction::Down, off_s);
+            recorder.cut_wait(flight.row, Direction::Down, off_s);
         } else if !flight.lost[1] {
-            books.receive(now, flight.way.to, flight.wire_bytes());
+            recorder.receive(now, flight.way.to, flight.wire_bytes());
         }
-        self.arrive(stage, books, token)
+        self.arrive(stage, recorder, token)
     }
 
     /// It is out of the far radio.
     fn arrive<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         if self.flights[token as usize].lost[1] {
-            self.remove(stage.now(), books, token, Reason::LinkLoss);
+            self.remove(stage.now(), recorder, token, Reason::LinkLoss);
             return None;
         }
-        self.deliver(stage, books, token)
+        self.deliver(stage, recorder, token)
     }
 
     /// The run ends at `end_s`: what has not left its radio by then never does.
-    pub(crate) fn end<W: World>(&self, stage: &Stage<W>, books: &mut Books, end_s: Seconds) {
+    pub(crate) fn end<W: World>(&self, stage: &Stage<W>, recorder: &mut Recorder, end_s: Seconds) {
         for (_, flight) in &self.flights {
             let (from, out_s) = (flight.way.from, flight.out_s);
             let off_s = stage.end_of_epoch(from.0, flight.epochs[0]);
             let left_s = off_s.map_or(end_s, |off_s| off_s.min(end_s));
             if out_s.is_finite() && out_s > left_s {
-                books.take_back(from, flight.wire_bytes());
+                recorder.take_back(from, flight.wire_bytes());
             }
         }
     }

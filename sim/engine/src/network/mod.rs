@@ -28,7 +28,7 @@ use crate::network::forwarding::{Forwarders, Passage};
 use crate::network::resequencer::{Resequencer, Way};
 use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
-use crate::record::recorder::{Books, Dropped};
+use crate::record::recorder::{Dropped, Recorder};
 use crate::record::timeline::Row;
 use crate::record::trace::Tally;
 use crate::resources::{Hop, World};
@@ -108,7 +108,7 @@ impl<B> Network<B> {
     pub(crate) fn launch<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         from: u32,
         to: NodeId,
         datagram: Datagram<B>,
@@ -118,11 +118,11 @@ impl<B> Network<B> {
             to,
             path: datagram.path,
         };
-        let row = books.launch(stage.now(), [way.from, to], &datagram);
+        let row = recorder.launch(stage.now(), [way.from, to], &datagram);
         let epochs = [from, to.0].map(|phone| stage.epoch(phone));
         let mut flight = Flight::new(way, datagram, row, epochs);
         if self.meet(way, stage.now()) {
-            self.launch_in_contact(stage, books, flight);
+            self.launch_in_contact(stage, recorder, flight);
             return None;
         }
         let route = self.routes.find(way);
@@ -131,17 +131,17 @@ impl<B> Network<B> {
         let now = stage.now();
         if W::STORES_AND_FORWARDS {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
-            return self.carry_up(stage, books, flight, &route);
+            return self.carry_up(stage, recorder, flight, &route);
         }
         if !stage.is_on(to.0) {
-            self.drop(now, books, &flight, Reason::ReceiverOff);
+            self.drop(now, recorder, &flight, Reason::ReceiverOff);
             return None;
         }
         if self.routes.is_out(way.from, now) || self.routes.is_out(to, now) {
-            self.drop(now, books, &flight, Reason::LinkLoss);
+            self.drop(now, recorder, &flight, Reason::LinkLoss);
             return None;
         }
-        Some(self.carry_through(stage, books, flight))
+        Some(self.carry_through(stage, recorder, flight))
     }
 
     /// The world has carried it over a hop, or failed to.
@@ -150,16 +150,16 @@ impl<B> Network<B> {
     pub(crate) fn end_leg<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
         if W::STORES_AND_FORWARDS {
-            return self.end_radio(stage, books, token, done);
+            return self.end_radio(stage, recorder, token, done);
         }
         let flight = &self.flights[token as usize];
         if done && !flight.is_lost() {
-            books.receive(stage.now(), flight.way.to, flight.wire_bytes());
+            recorder.receive(stage.now(), flight.way.to, flight.wire_bytes());
         }
         self.land(token, done);
         None
@@ -169,7 +169,7 @@ impl<B> Network<B> {
     pub(crate) fn land_from_contact<W: World>(
         &mut self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
         epoch: u32,
     ) {
@@ -177,17 +177,17 @@ impl<B> Network<B> {
         if stage.epoch(from.0) == epoch {
             return self.land(token, true);
         }
-        self.remove(stage.now(), books, token, Reason::SenderOff);
+        self.remove(stage.now(), recorder, token, Reason::SenderOff);
     }
 
     /// The next of what has landed that is at its socket; others wait or are lost.
     pub(crate) fn next_arrived<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
     ) -> Option<Arrived<B>> {
         while let Some(token) = self.landed.pop_front() {
-            let arrived = self.go_on(stage, books, token);
+            let arrived = self.go_on(stage, recorder, token);
             if arrived.is_some() {
                 return arrived;
             }
@@ -215,12 +215,12 @@ impl<B> Network<B> {
     pub(crate) fn end_forwarding<W: World>(
         &mut self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
     ) -> (Option<Arrived<B>>, Option<Seconds>) {
         let forwarders = self.forwarders.as_mut();
         let (landed, next) = forwarders.map_or((None, None), |threads| threads.end(phone));
-        let arrived = landed.and_then(|token| self.deliver(stage, books, token));
+        let arrived = landed.and_then(|token| self.deliver(stage, recorder, token));
         (arrived, next)
     }
 
@@ -228,7 +228,7 @@ impl<B> Network<B> {
     pub(crate) fn deliver<W: World>(
         &mut self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         let forwarders = self.forwarders.as_mut();
@@ -236,14 +236,14 @@ impl<B> Network<B> {
             Passage::Open => {}
             Passage::Waits => return None,
             Passage::Cut => {
-                self.remove(stage.now(), books, token, Reason::SenderOff);
+                self.remove(stage.now(), recorder, token, Reason::SenderOff);
                 return None;
             }
         }
         let (now, flight) = (stage.now(), self.flights.remove(token as usize));
         let to = flight.way.to;
         if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epochs[1] {
-            self.drop(now, books, &flight, Reason::ReceiverOff);
+            self.drop(now, recorder, &flight, Reason::ReceiverOff);
             return None;
         }
         self.settle_order(now, &flight);
@@ -275,7 +275,7 @@ impl<B> Network<B> {
 
     /// A phone goes off: what it had not sent yet no longer keeps its contacts busy, and nothing is
     /// forwarded there any more.
-    pub(crate) fn silence(&mut self, now: Seconds, books: &mut Books, phone: u32) {
+    pub(crate) fn silence(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
         self.contacts.silence(phone, now);
         let Some(forwarders) = &mut self.forwarders else {
             return;
@@ -287,7 +287,7 @@ impl<B> Network<B> {
                 true => Reason::SenderOff,
                 false => Reason::ReceiverOff,
             };
-            self.remove(now, books, token, reason);
+            self.remove(now, recorder, token, reason);
         }
     }
 
@@ -305,15 +305,15 @@ impl<B> Network<B> {
     fn launch_in_contact<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         mut flight: Flight<B>,
     ) {
         let (now, way, bytes) = (stage.now(), flight.way, flight.wire_bytes());
         if !stage.is_on(way.to.0) {
-            return self.drop(now, books, &flight, Reason::ReceiverOff);
+            return self.drop(now, recorder, &flight, Reason::ReceiverOff);
         }
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
-        books.meet([way.from, way.to], passage.link, passage.busy_s, bytes);
+        recorder.meet([way.from, way.to], passage.link, passage.busy_s, bytes);
         let sender = &mut self.senders[way.from.0 as usize];
         flight.lost[0] = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
         let token = self.flights.insert(flight) as u32;
@@ -327,11 +327,11 @@ impl<B> Network<B> {
     fn carry_through<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         flight: Flight<B>,
     ) -> u32 {
         let (way, ordered, bytes) = (flight.way, flight.ordered, flight.wire_bytes());
-        books.send(stage.now(), way.from, bytes);
+        recorder.send(stage.now(), way.from, bytes);
         let token = self.flights.insert(flight) as u32;
         if ordered {
             self.resequencer.launch(way, token);
@@ -357,12 +357,12 @@ impl<B> Network<B> {
     fn go_on<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (stage.now(), &self.flights[token as usize]);
         if flight.failed || flight.is_lost() {
-            self.fail(stage, books, token);
+            self.fail(stage, recorder, token);
             return None;
         }
         let mut date = now + flight.extra_s;
@@ -375,10 +375,10 @@ impl<B> Network<B> {
             stage.push(date, Due::Delivery(token));
             return None;
         }
-        self.deliver(stage, books, token)
+        self.deliver(stage, recorder, token)
     }
 
-    fn fail<W: World>(&mut self, stage: &Stage<W>, books: &mut Books, token: u32) {
+    fn fail<W: World>(&mut self, stage: &Stage<W>, recorder: &mut Recorder, token: u32) {
         let flight = &self.flights[token as usize];
         let reason = if !flight.failed {
             Reason::LinkLoss
@@ -387,27 +387,33 @@ impl<B> Network<B> {
         } else {
             Reason::SenderOff
         };
-        self.remove(stage.now(), books, token, reason);
+        self.remove(stage.now(), recorder, token, reason);
     }
 
-    pub(crate) fn remove(&mut self, now: Seconds, books: &mut Books, token: u32, reason: Reason) {
+    pub(crate) fn remove(
+        &mut self,
+        now: Seconds,
+        recorder: &mut Recorder,
+        token: u32,
+        reason: Reason,
+    ) {
         let flight = self.flights.remove(token as usize);
         if let Some(forwarders) = &mut self.forwarders {
             forwarders.forget(token);
         }
-        self.drop(now, books, &flight, reason);
+        self.drop(now, recorder, &flight, reason);
     }
 
-    fn drop(&mut self, now: Seconds, books: &mut Books, flight: &Flight<B>, reason: Reason) {
+    fn drop(&mut self, now: Seconds, recorder: &mut Recorder, flight: &Flight<B>, reason: Reason) {
         self.settle_order(now, flight);
-        books.land(now, flight.row, Some(reason));
+        recorder.land(now, flight.row, Some(reason));
         let dropped = Dropped {
             from: flight.way.from,
             to: flight.way.to,
             datagram: &flight.datagram,
             reason,
         };
-        books.drop(now, Tally::DatagramsDropped, dropped);
+        recorder.drop(now, Tally::DatagramsDropped, dropped);
     }
 
     fn settle_order(&mut self, now: Seconds, flight: &Flight<B>) {

@@ -9,7 +9,7 @@ use crate::cost::table::{Cost, Priced};
 use crate::events::sim_context::{Due, Stage};
 use crate::network::forwarding::FORWARDING;
 use crate::phone::executor::{Lanes, Work};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::resources::{CpuDemand, Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -18,7 +18,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn spend<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         operation: (Priced, u32),
@@ -29,45 +29,45 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
             let cost = self.idle.paced(phone, work.0, hot, costs, now).times(phase);
-            books.operate(work, cost);
+            recorder.operate(work, cost);
             cost
         };
         let drawn = state.draw_work(at, operation, &self.costs, draw);
-        self.occupy(stage, books, phone, at, drawn);
+        self.occupy(stage, recorder, phone, at, drawn);
     }
 
     /// Keeps a lane busy with what was drawn, on so many threads.
     pub(crate) fn occupy<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         drawn: (Cost, u32),
     ) {
         let lane = self.phones[phone as usize].lane(at).lane();
         let thread = self.thread_of(phone, lane);
-        self.occupy_as(stage, books, phone, at, drawn, thread);
+        self.occupy_as(stage, recorder, phone, at, drawn, thread);
     }
 
     /// The same, on this thread.
     pub(crate) fn occupy_as<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         (cost, threads): (Cost, u32),
         thread: Thread,
     ) {
-        books.compute(phone, cost.cpu_s);
+        recorder.compute(phone, cost.cpu_s);
         if cost.is_free() {
             return;
         }
         self.idle.begin(phone);
         let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
-        books.begin_work(stage.now(), phone, lane.lane());
+        recorder.begin_work(stage.now(), phone, lane.lane());
         let work = Work {
             phone,
             lane: lane.lane(),
@@ -120,11 +120,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn forward<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         cpu_s: Seconds,
     ) {
-        books.compute(phone, cpu_s);
+        recorder.compute(phone, cpu_s);
         let work = Work {
             phone,
             lane: FORWARDING,
@@ -145,7 +145,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn end_work<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         token: u32,
     ) -> Option<u32> {
         let work = self.works.remove(token as usize);
@@ -161,7 +161,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if work.wait_s > 0.0 {
             work.wait(stage);
         } else {
-            self.free(stage, books, work.phone, work.lane, work.epoch);
+            self.free(stage, recorder, work.phone, work.lane, work.epoch);
         }
         None
     }
@@ -180,13 +180,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn free<W: World>(
         &mut self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         lane: Lane,
         epoch: u32,
     ) {
         if stage.epoch(phone) == epoch {
-            books.end_work(stage.now(), phone, lane);
+            recorder.end_work(stage.now(), phone, lane);
             self.phones[phone as usize].free(lane);
             self.idle.end(phone, stage.now());
             self.ready.push_back((phone, lane));

@@ -24,7 +24,7 @@ use crate::phone::power_off::Abandoned;
 use crate::phone::send_window::Outstanding;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::record::trace::Tally;
 use crate::resources::World;
 
@@ -132,16 +132,16 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn next_effect<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
             if !self.have_woken.is_empty() && self.gives_way(phone, lane) {
                 continue;
             }
             match self.phones[phone as usize].next(lane, &mut self.spare) {
-                Some((at, Next::Input(input))) => self.feed(stage, books, phone, at, input),
+                Some((at, Next::Input(input))) => self.feed(stage, recorder, phone, at, input),
                 Some((at, Next::Step(step))) => {
-                    let effect = self.perform(stage, books, phone, at, step);
+                    let effect = self.perform(stage, recorder, phone, at, step);
                     if effect.is_some() {
                         return effect;
                     }
@@ -177,7 +177,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn shut_down<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
     ) -> Vec<u32> {
         let now = stage.now();
@@ -186,7 +186,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         self.have_woken.retain(|woken| woken.0 != phone);
         self.outstanding.shut_down(phone);
         self.attend(stage, now, phone);
-        let mut abandoned = Abandoned::new(now, phone, books);
+        let mut abandoned = Abandoned::new(now, phone, recorder);
         abandoned.held::<A>(held);
         if let Some(governor) = &mut self.governor {
             abandoned.waiting(governor.abandon(phone));
@@ -206,7 +206,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     fn feed<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         input: Input<A, T>,
@@ -232,7 +232,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 transport.command(request, now, out);
             }),
             Input::Timeout(layer) => self.feed_timeout(stage, phone, at, layer),
-            Input::Round(round) => self.feed_round(stage, books, phone, at, round),
+            Input::Round(round) => self.feed_round(stage, recorder, phone, at, round),
         }
     }
 
@@ -240,7 +240,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     fn feed_round<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         round: Round,
@@ -255,7 +255,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             && transport.own_endpoints() >= round.outstanding_max as usize;
         if is_full || !self.outstanding.has_room(phone, round.outstanding_max) {
             self.wake_by_timer(phone, at, round.has_slept);
-            return books.count(Tally::ProposalsWithheld);
+            return recorder.count(Tally::ProposalsWithheld);
         }
         let request = AppRequest::Transact {
             peer: round.peer,
@@ -270,20 +270,20 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     fn perform<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
         step: Step<A, T>,
     ) -> Option<Effect<T::Body>> {
         match step {
             Step::Work(operation, bytes) => {
-                self.spend(stage, books, phone, at, (operation, bytes));
+                self.spend(stage, recorder, phone, at, (operation, bytes));
             }
             Step::Wake(operation, bytes, ratio) => {
-                let cost = self.rouse(stage, books, phone, (operation.into(), bytes), ratio);
-                self.occupy(stage, books, phone, at, (cost, 1));
+                let cost = self.rouse(stage, recorder, phone, (operation.into(), bytes), ratio);
+                self.occupy(stage, recorder, phone, at, (cost, 1));
             }
-            Step::Interrupt => self.interrupt(stage, books, phone, at),
+            Step::Interrupt => self.interrupt(stage, recorder, phone, at),
             Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;
@@ -291,7 +291,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }
             Step::Observe(event) => {
                 self.outstanding.note(phone, &event);
-                books.record(stage.now(), phone, &event);
+                recorder.record(stage.now(), phone, &event);
             }
             Step::Deliver(from, delivery) => self.hand_up(stage, phone, at, from, delivery),
             Step::AppPost(lane, request) => self.post(phone, lane, Input::App(request)),

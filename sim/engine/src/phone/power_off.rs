@@ -10,25 +10,25 @@ use pocketsim_protocols::contract::{
 
 use crate::phone::lane::{Input, LaneState, Step};
 use crate::phone::Held;
-use crate::record::recorder::{Books, Dropped};
+use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::Tally;
 
 /// Takes what `phone` was doing to its end.
 pub(crate) struct Abandoned<'a> {
     now: Seconds,
     phone: u32,
-    books: &'a mut Books,
+    recorder: &'a mut Recorder,
     /// Sender loops of the phone, which go on when it is back.
     loops: Vec<u32>,
 }
 
 impl<'a> Abandoned<'a> {
     /// Nothing yet of `phone`, which goes off now.
-    pub(crate) fn new(now: Seconds, phone: u32, books: &'a mut Books) -> Self {
+    pub(crate) fn new(now: Seconds, phone: u32, recorder: &'a mut Recorder) -> Self {
         Self {
             now,
             phone,
-            books,
+            recorder,
             loops: vec![],
         }
     }
@@ -71,7 +71,7 @@ impl<'a> Abandoned<'a> {
                 // Cut off before it was made: nobody ever counts it as sent.
                 Step::Observe(event) if event.kind == EventKind::Send => {
                     unmade = Some(event.message);
-                    self.books.count(Tally::ArrivalsCutOff);
+                    self.recorder.count(Tally::ArrivalsCutOff);
                 }
                 Step::AppSend(_, block) if unmade == Some(block.message_id()) => {}
                 step => self.step(step),
@@ -90,7 +90,8 @@ impl<'a> Abandoned<'a> {
                     datagram: &datagram,
                     reason: Reason::SenderOff,
                 };
-                self.books.drop(self.now, Tally::DatagramsCutOff, dropped);
+                self.recorder
+                    .drop(self.now, Tally::DatagramsCutOff, dropped);
             }
             Step::Deliver(from, delivery) => self.delivery(from, delivery),
             Step::Observe(event) => self.event(event),
@@ -130,7 +131,8 @@ impl<'a> Abandoned<'a> {
                     datagram: &datagram,
                     reason: Reason::ReceiverOff,
                 };
-                self.books.drop(self.now, Tally::DatagramsUnread, dropped);
+                self.recorder
+                    .drop(self.now, Tally::DatagramsUnread, dropped);
             }
             Input::App(AppRequest::Undelivered {
                 to,
@@ -138,7 +140,7 @@ impl<'a> Abandoned<'a> {
                 reason,
             }) => self.lose(payload.message_id(), to, reason),
             Input::App(AppRequest::Transact { .. } | AppRequest::Pay { .. }) => {
-                self.books.count(Tally::ArrivalsCutOff);
+                self.recorder.count(Tally::ArrivalsCutOff);
             }
             Input::HandOver(to, block) => self.lose(block.message_id(), to, Reason::SenderOff),
             Input::Round(round) => self.loops.push(round.number),
@@ -147,6 +149,7 @@ impl<'a> Abandoned<'a> {
     }
 
     fn lose(&mut self, message: MessageId, peer: NodeId, reason: Reason) {
-        self.books.lose(self.now, self.phone, message, peer, reason);
+        self.recorder
+            .lose(self.now, self.phone, message, peer, reason);
     }
 }

@@ -6,7 +6,7 @@ use crate::cost::table::{Cost, Priced};
 use crate::events::sim_context::Stage;
 use crate::phone::executor::Lanes;
 use crate::phone::lane::{Input, Step};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::resources::{Thread, World};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -48,14 +48,14 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn rouse<W: World>(
         &mut self,
         stage: &Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         work: (Priced, u32),
         ratio: f64,
     ) -> Cost {
         let ratio = ratio * self.phases.factor(phone, stage.now());
         let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
-        books.operate(work, cost);
+        recorder.operate(work, cost);
         cost
     }
 
@@ -78,13 +78,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn interrupt<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         phone: u32,
         at: usize,
     ) {
         let work = (Operation::TimerInterrupt.into(), 0);
-        let cost = self.rouse(stage, books, phone, work, 1.0);
-        self.occupy_as(stage, books, phone, at, (cost, 1), Thread::Interrupt);
+        let cost = self.rouse(stage, recorder, phone, work, 1.0);
+        self.occupy_as(stage, recorder, phone, at, (cost, 1), Thread::Interrupt);
     }
 
     /// A phone turns to an input: what comes from outside has waited, or been rested for. Returns

@@ -1,4 +1,4 @@
-//! The ledger: what metrics need of a trace's rows, added up as they come, without the rows.
+//! Aggregates: what metrics need of a trace's rows, added up as they come, without the rows.
 //!
 //! A transaction has an entry from its first row until it is stored: nothing that happens to it
 //! afterwards counts. One that is lost may be stored after all, so its entry *lingers*; of those
@@ -14,11 +14,11 @@ use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason,
 
 use crate::base::histogram::{Histogram, ERROR_MAX};
 use crate::base::rng::mix;
-use crate::record::summary::{Completion, Spread, Standing, Statement};
+use crate::record::summary::{AggregateSummary, Completion, Spread, Standing};
 
 /// What is added up while a run goes on.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct Aggregates {
     duration_s: Seconds,
     open: HashMap<u64, Entry, BuildHasherDefault<Mixer>>,
     /// Of `open`, in the order in which they came to linger, and some that are gone since.
@@ -33,7 +33,7 @@ pub struct Ledger {
     processing: Histogram,
     delivery: Histogram,
     completion: Done,
-    found: Statement,
+    found: AggregateSummary,
 }
 
 /// Of the transactions whose send is in the log: how long they are watched, and when they are done.
@@ -74,8 +74,8 @@ struct Log {
     is_cut: bool,
 }
 
-impl Ledger {
-    /// An empty ledger of so many phones, for a measurement that ends at `duration_s`.
+impl Aggregates {
+    /// Those of so many phones, for a measurement that ends at `duration_s`.
     pub fn new(phones: usize, duration_s: Seconds) -> Self {
         Self {
             duration_s,
@@ -89,7 +89,7 @@ impl Ledger {
             processing: Histogram::new(),
             delivery: Histogram::new(),
             completion: Done::default(),
-            found: Statement::default(),
+            found: AggregateSummary::default(),
         }
     }
 
@@ -129,7 +129,7 @@ impl Ledger {
     }
 
     /// What it comes to, at the end.
-    pub fn statement(&self) -> Statement {
+    pub fn summary(&self) -> AggregateSummary {
         let mut found = self.found.clone();
         found.all = self.all;
         found.logged = match self.log {

@@ -1,4 +1,4 @@
-//! The books of a run: its trace, and the accounts of energy if the plan asks for them.
+//! The recorder of a run: its trace, and the accounts of energy if the plan asks for them.
 //!
 //! What deliberately does not live here: why something happened.
 
@@ -17,13 +17,13 @@ use crate::resources::queue_delay::Span;
 use crate::resources::radio::Direction;
 
 /// What is written down while a run goes on.
-pub(crate) struct Books {
+pub(crate) struct Recorder {
     trace: Trace,
     energy: Option<Accountant>,
 }
 
-impl Books {
-    /// Empty books of `plan`.
+impl Recorder {
+    /// What `plan` asks for, with nothing recorded yet.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             trace: Trace::new(plan),
@@ -93,7 +93,7 @@ impl Books {
         }
     }
 
-    /// A datagram goes on the air; [`Books::land`] is told of its end.
+    /// A datagram goes on the air; [`Recorder::land`] is told of its end.
     pub(crate) fn launch<B>(
         &mut self,
         now: Seconds,

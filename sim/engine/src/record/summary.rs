@@ -1,4 +1,4 @@
-//! What a ledger comes to: counts, sums and histograms, as Python gets them.
+//! What aggregates come to: counts, sums and histograms, as Python gets them.
 //!
 //! What deliberately does not live here: how they are counted.
 
@@ -11,7 +11,7 @@ use crate::base::histogram::Histogram;
 /// Counts of one repetition; times are seconds since it began.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
-pub struct Statement {
+pub struct AggregateSummary {
     /// Sends that the log has.
     pub send_count: u64,
     /// Stores that the log has.

@@ -8,7 +8,7 @@ use pocketsim_protocols::named_enum;
 use crate::base::rng::mix;
 use crate::cost::table::Priced;
 use crate::plan::Plan;
-use crate::record::aggregates::Ledger;
+use crate::record::aggregates::Aggregates;
 use crate::record::timeline::{self, Timeline};
 
 /// Columns of one length.
@@ -83,7 +83,7 @@ pub struct Trace {
     /// Work and datagrams; only where the plan asks for them.
     pub timeline: Option<Timeline>,
     /// What rows come to, instead of them; only where the plan asks for it.
-    pub ledger: Option<Box<Ledger>>,
+    pub aggregates: Option<Box<Aggregates>>,
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
@@ -108,11 +108,11 @@ impl Trace {
             "sampled" => (options.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
         };
-        let ledger = || Box::new(Ledger::new(phones, plan.duration_s));
+        let aggregates = || Box::new(Aggregates::new(phones, plan.duration_s));
         Self {
             columns: Columns::default(),
             timeline: (options.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
-            ledger: (options.mode == "metrics").then(ledger),
+            aggregates: (options.mode == "metrics").then(aggregates),
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
@@ -132,8 +132,8 @@ impl Trace {
     pub fn record(&mut self, time: Seconds, node: NodeId, event: &Event) {
         self.events[event.kind as usize] += 1;
         let logged = self.log(node, event.kind);
-        if let Some(ledger) = &mut self.ledger {
-            return ledger.record(time, node, event, logged);
+        if let Some(aggregates) = &mut self.aggregates {
+            return aggregates.record(time, node, event, logged);
         }
         if mix(event.message.0) > self.keep_below {
             return;

@@ -12,7 +12,7 @@ use pocketsim_protocols::contract::{
 use crate::events::sim_context::{Layer, Stage};
 use crate::phone::executor::Lanes;
 use crate::phone::keepalive::upkeep::{Mode, Silence};
-use crate::record::recorder::Books;
+use crate::record::recorder::Recorder;
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -37,7 +37,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn end_rests<W: World>(
         &mut self,
         stage: &mut Stage<W>,
-        books: &mut Books,
+        recorder: &mut Recorder,
         end_s: Seconds,
     ) -> bool {
         let before = self.upkeeps.counts.sent;
@@ -45,7 +45,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             self.transport(phone).wake_all(end_s);
             self.attend(stage, end_s, phone);
         }
-        books.keep_up(&self.upkeeps.counts);
+        recorder.keep_up(&self.upkeeps.counts);
         self.upkeeps.counts.sent > before
     }
 
