@@ -7,7 +7,7 @@ pub mod confirm;
 #[cfg(not(test))]
 #[pyo3::pymodule]
 mod own_protocol {
-    use engine::bindings::custom_machine::{run, Own};
+    use engine::bindings::custom_machine::{run, FromPython};
     use engine::plan::Plan;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
@@ -20,7 +20,7 @@ mod own_protocol {
         py: Python<'py>,
         plan: Plan,
         progress: Option<Py<PyAny>>,
-        own: Own,
+        own: FromPython,
     ) -> PyResult<Bound<'py, PyDict>> {
         run(py, plan, progress, own, OBSERVED, |phone| {
             let (ponder, patience_s) =

@@ -25,7 +25,7 @@ use crate::run::{self, Hooks, RunResult};
 /// What Python hands over: what the scenario says beside the plan.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Own {
+pub struct FromPython {
     options: Options,
     /// By phone; none where the transport has no policy.
     policies: Vec<PolicyCalls>,
@@ -47,7 +47,7 @@ pub fn run<'py, A: Application>(
     py: Python<'py>,
     plan: Plan,
     progress: Option<Py<PyAny>>,
-    own: Own,
+    own: FromPython,
     observed: &[&str],
     make: impl FnMut(&Phone<'_>) -> Result<A, String>,
 ) -> PyResult<Bound<'py, PyDict>> {

@@ -18,7 +18,7 @@ pub(crate) struct PolicyCalls {
 }
 
 /// The objects of all phones.
-pub(crate) struct OwnPolicy {
+pub(crate) struct CustomPolicy {
     /// By phone.
     calls: Vec<PolicyCalls>,
     failures: Rc<Failures>,
@@ -26,7 +26,7 @@ pub(crate) struct OwnPolicy {
     asked: Vec<(Seconds, u32)>,
 }
 
-impl OwnPolicy {
+impl CustomPolicy {
     /// One whose objects have these methods, and tell of what goes wrong.
     pub(crate) fn new(calls: Vec<PolicyCalls>, failures: Rc<Failures>) -> Self {
         let asked = vec![(0.0, 0); calls.len()];
@@ -80,7 +80,7 @@ impl OwnPolicy {
     }
 }
 
-impl Policy for OwnPolicy {
+impl Policy for CustomPolicy {
     fn hand_over(&mut self, message: &Message, now: Seconds) -> Option<Seconds> {
         self.ask("hand_over", message.phone, now, |py, calls| {
             let told = (message.to.0, message.size_bytes, now);

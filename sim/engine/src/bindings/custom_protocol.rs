@@ -20,7 +20,7 @@ use pyo3::types::PyString;
 use crate::base::progress::Progress;
 use crate::bindings::custom_failures::{Failed, Failures};
 use crate::bindings::custom_outputs::{rename_observed, store_first, Answer, Kinds, Known, Parcel};
-use crate::bindings::custom_policy::{OwnPolicy, PolicyCalls};
+use crate::bindings::custom_policy::{CustomPolicy, PolicyCalls};
 use crate::phone::policy::Policy;
 use crate::plan::Plan;
 use crate::run::{self, Hooks, RunResult};
@@ -89,7 +89,7 @@ pub(crate) fn governed(
     let failures = Rc::new(Failures::new(progress.brake()));
     let policy = (!calls.is_empty()).then(|| {
         let failures = failures.clone();
-        Box::new(OwnPolicy::new(calls, failures)) as Box<dyn Policy>
+        Box::new(CustomPolicy::new(calls, failures)) as Box<dyn Policy>
     });
     let hooks = Hooks {
         progress,
@@ -119,7 +119,7 @@ fn of_objects(
     let mut calls = given.calls.into_iter();
     let make = |node| {
         let calls = calls.next().expect("an object for each phone");
-        OwnProtocol::new(node, calls, shared.clone())
+        CustomProtocol::new(node, calls, shared.clone())
     };
     let mut result = run::of_applications(plan, hooks, make)?;
     rename_observed(&mut result.trace.columns);
@@ -154,7 +154,7 @@ impl Shared {
 }
 
 /// The object of one phone.
-struct OwnProtocol {
+struct CustomProtocol {
     node: u32,
     calls: Calls,
     shared: Rc<Shared>,
@@ -173,7 +173,7 @@ struct Asked {
     from: NodeId,
 }
 
-impl OwnProtocol {
+impl CustomProtocol {
     fn new(node: u32, calls: Calls, shared: Rc<Shared>) -> Self {
         let mut made = Self {
             node,
@@ -328,7 +328,7 @@ impl OwnProtocol {
 /// What a method has answered.
 type Kept = Option<Py<PyAny>>;
 
-impl Machine for OwnProtocol {
+impl Machine for CustomProtocol {
     type Message = Parcel;
     type Request = AppRequest<Parcel>;
     type Value = ();
@@ -375,7 +375,7 @@ impl Machine for OwnProtocol {
     }
 }
 
-impl Application for OwnProtocol {
+impl Application for CustomProtocol {
     type Block = Parcel;
 }
 

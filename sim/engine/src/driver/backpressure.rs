@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::{Datagram, Lane, NodeId, Seconds};
 
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::network::resequencer::Way;
 use crate::network::socket_buffer::wire_bytes;
 use crate::network::Network;
@@ -17,10 +17,10 @@ use crate::plan::Plan;
 use crate::resources::World;
 
 /// The phones of a run whose networks block them.
-pub(crate) struct Gates(BTreeMap<u32, Gate>);
+pub(crate) struct SendBlocking(BTreeMap<u32, BlockedSender>);
 
 #[derive(Default)]
-struct Gate {
+struct BlockedSender {
     /// When each of what its radio took is out, where that is known, and not long past.
     outs_s: VecDeque<Seconds>,
     /// Lanes that wait, the first to go on first.
@@ -29,25 +29,26 @@ struct Gate {
     look_s: Seconds,
 }
 
-impl Gates {
+impl SendBlocking {
     /// Those of a plan; none where nobody is blocked.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         let phones = (0..).zip(&plan.phones.access);
         let blocked = phones.filter(|&(_, &access)| plan.access[access as usize].blocks);
-        let gates: BTreeMap<u32, Gate> =
-            blocked.map(|(phone, _)| (phone, Gate::default())).collect();
-        (!gates.is_empty()).then_some(Self(gates))
+        let senders: BTreeMap<u32, BlockedSender> = blocked
+            .map(|(phone, _)| (phone, BlockedSender::default()))
+            .collect();
+        (!senders.is_empty()).then_some(Self(senders))
     }
 
     /// Whether a lane may send a datagram now; if not, it waits from now on.
     pub(crate) fn pass<W: World, B>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         network: &mut Network<B>,
         (from, lane): (u32, Lane),
         (to, datagram): (NodeId, &Datagram<B>),
     ) -> bool {
-        let Some(gate) = self.0.get_mut(&from) else {
+        let Some(sender) = self.0.get_mut(&from) else {
             return true;
         };
         let way = Way {
@@ -56,28 +57,32 @@ impl Gates {
             path: datagram.path,
         };
         let bytes = wire_bytes(datagram.udp_payload_bytes);
-        let waits = gate.lanes.front() == Some(&lane);
-        let is_first = waits || gate.lanes.is_empty();
-        let passes = !network.needs_radio(way, stage.now())
-            || is_first && stage.world().has_room(way.from, bytes);
+        let waits = sender.lanes.front() == Some(&lane);
+        let is_first = waits || sender.lanes.is_empty();
+        let passes = !network.needs_radio(way, context.now())
+            || is_first && context.world().has_room(way.from, bytes);
         if passes {
-            gate.lanes.drain(..usize::from(waits));
+            sender.lanes.drain(..usize::from(waits));
         } else {
-            gate.lanes.extend((!waits).then_some(lane));
-            gate.await_room(stage, from, is_first);
+            sender.lanes.extend((!waits).then_some(lane));
+            sender.await_room(context, from, is_first);
         }
         passes
     }
 
     /// A phone has sent something: the lane that may try next, if one waits.
-    pub(crate) fn sent<W: World>(&mut self, stage: &mut Stage<W>, phone: u32) -> Option<Lane> {
-        let gate = self.0.get_mut(&phone)?;
-        gate.forget_outs(stage.now());
-        let out_s = stage.world().out_s(NodeId(phone));
+    pub(crate) fn sent<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        phone: u32,
+    ) -> Option<Lane> {
+        let sender = self.0.get_mut(&phone)?;
+        sender.forget_outs(context.now());
+        let out_s = context.world().out_s(NodeId(phone));
         let is_new =
-            out_s.filter(|&out_s| out_s > stage.now() && gate.outs_s.back() != Some(&out_s));
-        gate.outs_s.extend(is_new);
-        gate.first()
+            out_s.filter(|&out_s| out_s > context.now() && sender.outs_s.back() != Some(&out_s));
+        sender.outs_s.extend(is_new);
+        sender.first()
     }
 
     /// The lane of a phone that waits for room first, if there is one.
@@ -87,25 +92,25 @@ impl Gates {
 
     /// A phone goes off: nobody waits there, and nothing will be out.
     pub(crate) fn forget(&mut self, phone: u32) {
-        if let Some(gate) = self.0.get_mut(&phone) {
-            *gate = Gate::default();
+        if let Some(sender) = self.0.get_mut(&phone) {
+            *sender = BlockedSender::default();
         }
     }
 }
 
-impl Gate {
+impl BlockedSender {
     fn first(&self) -> Option<Lane> {
         self.lanes.front().copied()
     }
 
     /// The first that waits looks again when the next datagram is out, of which the world tells
     /// where nobody knows the date.
-    fn await_room<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, is_first: bool) {
-        self.forget_outs(stage.now());
+    fn await_room<W: World>(&mut self, context: &mut SimContext<W>, phone: u32, is_first: bool) {
+        self.forget_outs(context.now());
         match self.outs_s.front() {
             Some(&out_s) if is_first && out_s != self.look_s => {
                 self.look_s = out_s;
-                stage.push(out_s, Due::Room(phone, stage.epoch(phone)));
+                context.push(out_s, Due::Room(phone, context.epoch(phone)));
             }
             _ => {}
         }

@@ -19,9 +19,9 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::base::progress::Progress;
-use crate::driver::backpressure::Gates;
+use crate::driver::backpressure::SendBlocking;
 use crate::driver::schedule::Schedule;
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
 use crate::network::routes::Routes;
@@ -39,12 +39,12 @@ use crate::resources::{Listener, World};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {
-    stage: Stage<W>,
+    context: SimContext<W>,
     recorder: Recorder,
     lanes: Lanes<A, T>,
     network: Network<T::Body>,
     /// None where nobody is blocked.
-    gates: Option<Gates>,
+    blocking: Option<SendBlocking>,
     schedule: Schedule,
     failed: Failed,
     /// Whether phones are so many that hints to the processor are worth their time.
@@ -69,23 +69,23 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A driver at time 0 with the phones that `make` makes.
     pub fn new(plan: Plan, world: W, make: impl FnMut(u32) -> (A, T)) -> Self {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
-        let mut stage = Stage::new(world, phones);
+        let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
         let mut lanes = Lanes::new::<W>(&plan, make);
-        let (gates, forwarders) = (Gates::new(&plan), Forwarders::new(&plan));
+        let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
-        let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut stage);
+        let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
         let contacts = Contacts::new(plan.proximity);
         let network = Network::new(seed, phones, routes, contacts, forwarders);
-        lanes.arm_applications(&mut stage);
-        stage.set_alarm();
+        lanes.arm_applications(&mut context);
+        context.set_alarm();
         Self {
-            stage,
+            context,
             recorder,
             lanes,
             network,
-            gates,
+            blocking,
             schedule,
             failed: Failed::default(),
             foresees: phones >= FORESEEN_PHONES_MIN,
@@ -122,7 +122,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Simulated time, seconds.
     pub fn clock_s(&self) -> Seconds {
-        self.stage.now().max(self.reckoned_s)
+        self.context.now().max(self.reckoned_s)
     }
 
     /// What phones spend in the whole run, joules by component; empty if the plan does not ask.
@@ -132,7 +132,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// How long datagrams waited in the queues of radios; none where there are no queues.
     pub fn waits(&self) -> Option<QueueDelays> {
-        self.stage.waits()
+        self.context.waits()
     }
 
     /// What was traced, and each phone's application for its final state.
@@ -142,9 +142,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Runs every ready lane until all of them wait for time to pass.
     fn settle(&mut self) {
-        while let Some(effect) = self.lanes.next_effect(&mut self.stage, &mut self.recorder) {
+        while let Some(effect) = self
+            .lanes
+            .next_effect(&mut self.context, &mut self.recorder)
+        {
             match effect {
-                Effect::Launch { from, to, datagram } if self.gates.is_some() => {
+                Effect::Launch { from, to, datagram } if self.blocking.is_some() => {
                     self.launch_by_gate(from, to, datagram);
                 }
                 Effect::Launch { from, to, datagram } => self.launch(from, to, datagram),
@@ -155,49 +158,49 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Puts a datagram on the air, and lets threads forward it.
     fn launch(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        if let Some(token) = self.network.launch(stage, recorder, from, to, datagram) {
-            for (phone, cpu_s) in self.network.forward(stage, token) {
-                self.lanes.forward(stage, recorder, phone, cpu_s);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        if let Some(token) = self.network.launch(context, recorder, from, to, datagram) {
+            for (phone, cpu_s) in self.network.forward(context, token) {
+                self.lanes.forward(context, recorder, phone, cpu_s);
             }
         }
     }
 
     /// A phone's forwarding thread is done with a datagram.
     fn end_forwarding(&mut self, phone: u32) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        let (arrived, next) = self.network.end_forwarding(stage, recorder, phone);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        let (arrived, next) = self.network.end_forwarding(context, recorder, phone);
         if let Some(cpu_s) = next {
-            self.lanes.forward(stage, recorder, phone, cpu_s);
+            self.lanes.forward(context, recorder, phone, cpu_s);
         }
         self.take_in(arrived);
     }
 
     /// Puts a datagram on the air, or lets its lane wait for room at the phone.
     fn launch_by_gate(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
-        let stage = &mut self.stage;
-        let (Some(gates), Some(lane)) = (&mut self.gates, self.lanes.running()) else {
+        let context = &mut self.context;
+        let (Some(blocking), Some(lane)) = (&mut self.blocking, self.lanes.running()) else {
             return;
         };
-        if !gates.pass(stage, &mut self.network, (from, lane), (to, &datagram)) {
+        if !blocking.pass(context, &mut self.network, (from, lane), (to, &datagram)) {
             return self.lanes.hold(to, datagram);
         }
         self.launch(from, to, datagram);
-        let (stage, gates) = (&mut self.stage, self.gates.as_mut());
-        if let Some(next) = gates.and_then(|gates| gates.sent(stage, from)) {
-            let epoch = stage.epoch(from);
+        let (context, blocking) = (&mut self.context, self.blocking.as_mut());
+        if let Some(next) = blocking.and_then(|blocking| blocking.sent(context, from)) {
+            let epoch = context.epoch(from);
             self.lanes
-                .free(stage, &mut self.recorder, from, next, epoch);
+                .free(context, &mut self.recorder, from, next, epoch);
         }
     }
 
     /// There may be room at a phone: who waits for it first tries again.
     fn open_gate(&mut self, phone: u32) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        let gates = self.gates.as_ref();
-        if let Some(lane) = gates.and_then(|gates| gates.first(phone)) {
-            let epoch = stage.epoch(phone);
-            self.lanes.free(stage, recorder, phone, lane, epoch);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        let blocking = self.blocking.as_ref();
+        if let Some(lane) = blocking.and_then(|blocking| blocking.first(phone)) {
+            let epoch = context.epoch(phone);
+            self.lanes.free(context, recorder, phone, lane, epoch);
         }
     }
 
@@ -207,7 +210,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if !self.foresees {
             return;
         }
-        let mut coming = self.stage.coming();
+        let mut coming = self.context.coming();
         let phone = match coming.next() {
             Some(&(Due::Crossing(token) | Due::Heard(token) | Due::Delivery(token))) => {
                 self.network.receiver(token)
@@ -234,41 +237,41 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     #[inline(always)]
     fn prefetch(&self, phone: u32) {
-        self.stage.prefetch(phone);
+        self.context.prefetch(phone);
         self.lanes.prefetch(phone);
         self.network.prefetch(phone);
     }
 
     fn take_due(&mut self, due: Due) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
         match due {
             Due::Arrival => self.take_arrivals(),
             Due::Transition => self.take_transitions(),
             Due::Loop(number) => self.start_round(number),
             Due::LaneFree(phone, lane, epoch) => {
-                self.lanes.free(stage, recorder, phone, lane, epoch)
+                self.lanes.free(context, recorder, phone, lane, epoch)
             }
             Due::Delivery(token) => {
-                let arrived = self.network.deliver(stage, recorder, token);
+                let arrived = self.network.deliver(context, recorder, token);
                 self.take_in(arrived);
             }
             Due::Crossing(token) => {
-                let arrived = self.network.cross(stage, recorder, token);
+                let arrived = self.network.cross(context, recorder, token);
                 self.take_in(arrived);
             }
             Due::Heard(token) => {
-                let arrived = self.network.hear(stage, recorder, token);
+                let arrived = self.network.hear(context, recorder, token);
                 self.take_in(arrived);
             }
             Due::ContactEnd(token, epoch) => {
                 self.network
-                    .land_from_contact(stage, recorder, token, epoch);
+                    .land_from_contact(context, recorder, token, epoch);
                 self.take_landed();
             }
-            Due::Timeout(layer, phone, epoch) => self.lanes.look(stage, layer, phone, epoch),
+            Due::Timeout(layer, phone, epoch) => self.lanes.look(context, layer, phone, epoch),
             Due::Failures => self.take_failures(),
             Due::Room(phone, epoch) => {
-                if self.stage.epoch(phone) == epoch {
+                if self.context.epoch(phone) == epoch {
                     self.open_gate(phone);
                 }
             }
@@ -278,31 +281,31 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Asks for every arrival that is due.
     fn take_arrivals(&mut self) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        while let Some((from, request)) = self.schedule.next_arrival(stage, recorder) {
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        while let Some((from, request)) = self.schedule.next_arrival(context, recorder) {
             self.lanes.post(from, Lane::SEND, Input::App(request));
         }
     }
 
     /// Queues a round of a sender loop on its phone's send lane.
     fn start_round(&mut self, number: u32) {
-        if let Some((from, round)) = self.schedule.start_round(&self.stage, number) {
+        if let Some((from, round)) = self.schedule.start_round(&self.context, number) {
             self.lanes.post(from, Lane::SEND, Input::Round(round));
         }
     }
 
     /// A loop sleeps until its next round. A thread that is late goes on with the core that it has.
     fn end_round(&mut self, number: u32) {
-        let (phone, date_s) = self.schedule.sleep(&self.stage, number);
-        if date_s <= self.stage.now() && self.lanes.takes_turns(phone) {
+        let (phone, date_s) = self.schedule.sleep(&self.context, number);
+        if date_s <= self.context.now() && self.lanes.takes_turns(phone) {
             return self.start_round(number);
         }
-        self.stage.push(date_s, Due::Loop(number));
+        self.context.push(date_s, Due::Loop(number));
     }
 
     /// Turns phones off and on as the plan says.
     fn take_transitions(&mut self) {
-        while let Some((phone, on)) = self.schedule.next_transition(&mut self.stage) {
+        while let Some((phone, on)) = self.schedule.next_transition(&mut self.context) {
             if on {
                 self.turn_on(phone);
             } else {
@@ -312,36 +315,36 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn turn_on(&mut self, phone: u32) {
-        self.stage.turn_on(phone);
-        let now = self.stage.now();
+        self.context.turn_on(phone);
+        let now = self.context.now();
         self.recorder.record_phone(now, phone, EventKind::PhoneOn);
         for round in self.schedule.resume(phone) {
             self.lanes.post(phone, Lane::SEND, Input::Round(round));
         }
-        self.lanes.wake(&mut self.stage, phone);
+        self.lanes.wake(&mut self.context, phone);
     }
 
     /// Everything the phone was doing ends; what others will miss is accounted for.
     fn turn_off(&mut self, phone: u32) {
-        let now = self.stage.now();
+        let now = self.context.now();
         self.network.silence(now, &mut self.recorder, phone);
-        if let Some(gates) = &mut self.gates {
-            gates.forget(phone);
+        if let Some(blocking) = &mut self.blocking {
+            blocking.forget(phone);
         }
         self.recorder.switch_off(now, phone);
         let loops = self
             .lanes
-            .shut_down(&mut self.stage, &mut self.recorder, phone);
+            .shut_down(&mut self.context, &mut self.recorder, phone);
         self.schedule.pause(loops);
         // Last: the world fails what the phone was doing, and reports it later.
-        self.stage.turn_off(phone);
+        self.context.turn_off(phone);
     }
 
     /// Takes what has landed to its socket, in order.
     fn take_landed(&mut self) {
         while let Some(arrived) = self
             .network
-            .next_arrived(&mut self.stage, &mut self.recorder)
+            .next_arrived(&mut self.context, &mut self.recorder)
         {
             self.take_in(Some(arrived));
         }
@@ -358,7 +361,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             datagram,
             row,
         } = arrived;
-        let now = self.stage.now();
+        let now = self.context.now();
         let Some(datagram) = self.lanes.take_in(to.0, from, datagram, now) else {
             self.recorder.land(now, row, None);
             return self.recorder.count(Tally::DatagramsDelivered);
@@ -376,9 +379,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Something failed: it is taken to its end when all that fails with it is known.
     fn await_failures(&mut self) {
         if self.failed.works.len() + self.failed.flights.len() == 1 {
-            self.stage.push(self.stage.now(), Due::Failures);
+            self.context.push(self.context.now(), Due::Failures);
         }
-        self.stage.set_alarm();
+        self.context.set_alarm();
     }
 
     fn take_failures(&mut self) {
@@ -397,8 +400,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn end_leg(&mut self, token: u32, done: bool) {
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        let arrived = self.network.end_leg(stage, recorder, token, done);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        let arrived = self.network.end_leg(context, recorder, token, done);
         self.take_in(arrived);
         self.take_landed();
     }
@@ -407,10 +410,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
     /// Runs until `end_s`, or until nothing is left to do.
     pub fn run(&mut self, end_s: Seconds) {
-        while let Some(happening) = self.stage.world().advance(end_s) {
+        while let Some(happening) = self.context.world().advance(end_s) {
             match happening {
                 Happening::Work(token, done) => {
-                    let next = self.stage.world().next_worker();
+                    let next = self.context.world().next_worker();
                     self.foresee_work(next);
                     self.work_ended(token, done);
                 }
@@ -422,13 +425,13 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
             }
         }
         let reached_s = match self.progress.is_over() {
-            true => self.stage.now(),
+            true => self.context.now(),
             false => end_s,
         };
-        let (stage, recorder) = (&mut self.stage, &mut self.recorder);
-        self.network.end(stage, recorder, reached_s);
+        let (context, recorder) = (&mut self.context, &mut self.recorder);
+        self.network.end(context, recorder, reached_s);
         recorder.close(reached_s);
-        if self.lanes.end_rests(stage, recorder, reached_s) {
+        if self.lanes.end_rests(context, recorder, reached_s) {
             self.reckoned_s = reached_s;
             self.progress.reach(reached_s, self.duration_s);
         }
@@ -447,12 +450,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
         self.progress.count();
         let forwarded = self
             .lanes
-            .end_work(&mut self.stage, &mut self.recorder, token);
+            .end_work(&mut self.context, &mut self.recorder, token);
         forwarded
             .into_iter()
             .for_each(|phone| self.end_forwarding(phone));
         self.settle();
-        self.stage.set_alarm();
+        self.context.set_alarm();
     }
 
     fn flight_ended(&mut self, token: u32, done: bool) {
@@ -464,20 +467,23 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             return self.await_failures();
         }
         self.progress.count();
-        let sender = self.gates.as_ref().and_then(|_| self.network.sender(token));
+        let sender = self
+            .blocking
+            .as_ref()
+            .and_then(|_| self.network.sender(token));
         self.end_leg(token, true);
         sender.into_iter().for_each(|phone| self.open_gate(phone));
         self.settle();
-        self.stage.set_alarm();
+        self.context.set_alarm();
     }
 
     fn wake(&mut self) {
         if self.progress.is_over() {
             return;
         }
-        self.stage.forget_alarm();
-        self.progress.reach(self.stage.now(), self.duration_s);
-        while let Some(due) = self.stage.pop_due() {
+        self.context.forget_alarm();
+        self.progress.reach(self.context.now(), self.duration_s);
+        while let Some(due) = self.context.pop_due() {
             self.progress.count();
             self.foresee();
             self.take_due(due);
@@ -486,7 +492,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
                 return;
             }
         }
-        self.stage.set_alarm();
+        self.context.set_alarm();
     }
 }
 

@@ -7,7 +7,7 @@
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
 use crate::base::rng::Stream;
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::phone::lane::Round;
 use crate::plan::{Churn, Workload};
 use crate::record::recorder::Recorder;
@@ -37,16 +37,16 @@ impl Schedule {
         phones: u32,
         workload: Workload,
         churn: Churn,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
     ) -> Self {
         if let Some(&date) = churn.time_s.first() {
-            stage.push_first(date, Due::Transition);
+            context.push_first(date, Due::Transition);
         }
         if let Some(&date) = workload.time_s.first() {
-            stage.push(date, Due::Arrival);
+            context.push(date, Due::Arrival);
         }
         for (number, sender) in (0..).zip(&workload.loops) {
-            stage.push(sender.start_s, Due::Loop(number));
+            context.push(sender.start_s, Due::Loop(number));
         }
         let stream = |phone| Stream::new(seed, "sleep", phone);
         Self {
@@ -69,18 +69,18 @@ impl Schedule {
     /// The next arrival that is due: who is asked for what. At a phone that is off none happens.
     pub(crate) fn next_arrival<P, W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
     ) -> Option<(u32, AppRequest<P>)> {
         while let Some(&date) = self.workload.time_s.get(self.next_arrival) {
-            if date > stage.now() {
-                stage.push(date, Due::Arrival);
+            if date > context.now() {
+                context.push(date, Due::Arrival);
                 return None;
             }
             let at = self.next_arrival;
             self.next_arrival += 1;
             let from = self.workload.from_phone[at];
-            if stage.is_on(from) {
+            if context.is_on(from) {
                 return Some((from, request(&self.workload, at)));
             }
             recorder.count(Tally::ArrivalsWhileOff);
@@ -91,17 +91,17 @@ impl Schedule {
     /// The next transition that is due: which phone, and whether it comes on.
     pub(crate) fn next_transition<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
     ) -> Option<(u32, bool)> {
         while let Some(&date) = self.churn.time_s.get(self.next_transition) {
-            if date > stage.now() {
-                stage.push_first(date, Due::Transition);
+            if date > context.now() {
+                context.push_first(date, Due::Transition);
                 return None;
             }
             let at = self.next_transition;
             self.next_transition += 1;
             let (phone, on) = (self.churn.phone[at], self.churn.on[at]);
-            if on != stage.is_on(phone) {
+            if on != context.is_on(phone) {
                 return Some((phone, on));
             }
         }
@@ -111,11 +111,11 @@ impl Schedule {
     /// A round of a loop and its phone, unless that is off.
     pub(crate) fn start_round<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         number: u32,
     ) -> Option<(u32, Round)> {
         let from = self.workload.loops[number as usize].from_phone;
-        if stage.is_on(from) {
+        if context.is_on(from) {
             return Some((from, self.round(number)));
         }
         self.paused_loops.push(number);
@@ -124,12 +124,16 @@ impl Schedule {
 
     /// The loop's sleep, which the operating system always makes longer than asked. A loop that
     /// keeps to the clock does not sleep while it is late. Returns its phone, and until when it sleeps.
-    pub(crate) fn sleep<W: World>(&mut self, stage: &Stage<W>, number: u32) -> (u32, Seconds) {
+    pub(crate) fn sleep<W: World>(
+        &mut self,
+        context: &SimContext<W>,
+        number: u32,
+    ) -> (u32, Seconds) {
         let sender = &self.workload.loops[number as usize];
         let made = &mut self.made[number as usize];
         *made += 1;
         let sleep_s = match sender.by_clock {
-            true => sender.start_s + f64::from(*made) * sender.interval_s - stage.now(),
+            true => sender.start_s + f64::from(*made) * sender.interval_s - context.now(),
             false => sender.interval_s,
         };
         let stream = &mut self.sleep_streams[sender.from_phone as usize];
@@ -137,8 +141,8 @@ impl Schedule {
         let sleeps = sleep_s > 0.0;
         self.sleeps[number as usize] = sleeps;
         let date = match sleeps {
-            true => stage.now() + sleep_s + overshoot_s,
-            false => stage.now(),
+            true => context.now() + sleep_s + overshoot_s,
+            false => context.now(),
         };
         (sender.from_phone, date)
     }

@@ -1,6 +1,7 @@
-//! The stage of the driver: the world, which phones are on in it, and what comes due beside it.
+//! What every part of the driver acts through: the world, which phones are on in it, and what comes
+//! due beside it.
 //!
-//! Every part of the driver acts through it. A world need not order simultaneous timers by age, so
+//! A world need not order simultaneous timers by age, so
 //! what comes due waits in one queue, and the world is asked for one alarm. What deliberately does
 //! not live here: what becomes of what comes due, and what phones do.
 
@@ -49,7 +50,7 @@ pub(crate) enum Due {
 }
 
 /// A world with a queue beside it.
-pub(crate) struct Stage<W> {
+pub(crate) struct SimContext<W> {
     world: W,
     queue: EventQueue<Due>,
     /// When the world will wake the driver; infinite for never.
@@ -66,7 +67,7 @@ struct Presence {
     epoch: u32,
 }
 
-impl<W: World> Stage<W> {
+impl<W: World> SimContext<W> {
     /// `world` at its beginning, with every phone on and nothing to come.
     pub(crate) fn new(world: W, phones: usize) -> Self {
         let presence = Presence { on: true, epoch: 0 };

@@ -5,7 +5,7 @@
 
 use pocketsim_protocols::contract::{Reason, Seconds};
 
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
 use crate::record::recorder::Recorder;
@@ -16,27 +16,27 @@ impl<B> Network<B> {
     /// Hands a datagram to the sender's radio; its token, unless that has no room.
     pub(crate) fn carry_up<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         mut flight: Flight<B>,
         route: &Route,
     ) -> Option<u32> {
-        let (now, way, bytes) = (stage.now(), flight.way, flight.wire_bytes());
+        let (now, way, bytes) = (context.now(), flight.way, flight.wire_bytes());
         flight.extra_s += route.latency_s();
         // What always takes as long keeps its order by itself.
         flight.ordered &= route.has_jitter();
         flight.out_s = Seconds::INFINITY;
         let token = self.flights.insert(flight) as u32;
-        match stage.carry(token, Hop::Up(way.from), bytes) {
+        match context.carry(token, Hop::Up(way.from), bytes) {
             Carried::Until(out_s) => {
                 recorder.send(now, way.from, bytes);
                 self.flights[token as usize].out_s = out_s;
-                self.note_wait(stage, recorder, token, Direction::Up);
-                self.await_crossing(stage, token);
+                self.note_wait(context, recorder, token, Direction::Up);
+                self.await_crossing(context, token);
             }
             Carried::UntilTold => {
                 recorder.queue(now, way.from, Direction::Up);
-                self.note_wait(stage, recorder, token, Direction::Up);
+                self.note_wait(context, recorder, token, Direction::Up);
             }
             Carried::Refused => {
                 self.remove(now, recorder, token, Reason::QueueFull);
@@ -55,18 +55,18 @@ impl<B> Network<B> {
     /// A radio of which nobody knew how long it would take has carried it, or failed to.
     pub(crate) fn end_radio<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
-        let (now, is_up) = (stage.now(), self.sender(token).is_some());
+        let (now, is_up) = (context.now(), self.sender(token).is_some());
         let direction = if is_up {
             Direction::Up
         } else {
             Direction::Down
         };
-        self.note_wait(stage, recorder, token, direction);
+        self.note_wait(context, recorder, token, direction);
         let flight = &mut self.flights[token as usize];
         let (way, bytes) = (flight.way, flight.wire_bytes());
         if !done {
@@ -80,35 +80,35 @@ impl<B> Network<B> {
         } else if is_up {
             flight.out_s = now;
             recorder.end_sending(now, way.from, bytes);
-            self.await_crossing(stage, token);
+            self.await_crossing(context, token);
             None
         } else {
             let is_heard = !flight.lost[1];
             recorder.end_receiving(now, way.to, is_heard.then_some(bytes));
-            self.arrive(stage, recorder, token)
+            self.arrive(context, recorder, token)
         }
     }
 
     /// Writes down when it waited in the queue that it is or was in, if there is a timeline.
     fn note_wait<W: World>(
         &self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
         direction: Direction,
     ) {
-        if let Some(span) = stage.wait(token) {
+        if let Some(span) = context.wait(token) {
             recorder.wait(self.flights[token as usize].row, direction, span);
         }
     }
 
     /// It is out of the sender's radio, and on its way to the far access point.
-    fn await_crossing<W: World>(&mut self, stage: &mut Stage<W>, token: u32) {
+    fn await_crossing<W: World>(&mut self, context: &mut SimContext<W>, token: u32) {
         let flight = &mut self.flights[token as usize];
         flight.lost[0] |= self.routes.is_out(flight.way.from, flight.out_s);
         if flight.lost[0] {
             // Nothing of it is on the way, but it kept the radio busy.
-            return stage.push(flight.out_s, Due::Crossing(token));
+            return context.push(flight.out_s, Due::Crossing(token));
         }
         let mut date = flight.out_s + flight.extra_s;
         if flight.ordered {
@@ -116,82 +116,87 @@ impl<B> Network<B> {
                 .resequencer
                 .delivery(flight.way, flight.epochs[0], date);
         }
-        stage.push(date, Due::Crossing(token));
+        context.push(date, Due::Crossing(token));
     }
 
     /// It has crossed what lies between the two radios, if it ever left the first.
     pub(crate) fn cross<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         let flight = &self.flights[token as usize];
         let (way, [sent_in, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
-        let off_s = stage.end_of_epoch(way.from.0, sent_in);
+        let off_s = context.end_of_epoch(way.from.0, sent_in);
         let unsent_s = off_s.filter(|&off_s| off_s < flight.out_s);
         let reason = if let Some(off_s) = unsent_s {
             recorder.take_back(way.from, bytes);
             recorder.cut_wait(flight.row, Direction::Up, off_s);
             Reason::SenderOff
-        } else if flight.lost[0] || self.routes.is_out(way.to, stage.now()) {
+        } else if flight.lost[0] || self.routes.is_out(way.to, context.now()) {
             Reason::LinkLoss
-        } else if !stage.is_on(way.to.0) || stage.epoch(way.to.0) != heard_in {
+        } else if !context.is_on(way.to.0) || context.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff
         } else {
-            match stage.carry(token, Hop::Down(way.to), bytes) {
+            match context.carry(token, Hop::Down(way.to), bytes) {
                 Carried::Until(date) => {
-                    stage.push(date, Due::Heard(token));
-                    self.note_wait(stage, recorder, token, Direction::Down);
+                    context.push(date, Due::Heard(token));
+                    self.note_wait(context, recorder, token, Direction::Down);
                     return None;
                 }
                 Carried::UntilTold => {
-                    recorder.queue(stage.now(), way.to, Direction::Down);
-                    self.note_wait(stage, recorder, token, Direction::Down);
+                    recorder.queue(context.now(), way.to, Direction::Down);
+                    self.note_wait(context, recorder, token, Direction::Down);
                     return None;
                 }
                 Carried::Refused => Reason::QueueFull,
             }
         };
-        self.remove(stage.now(), recorder, token, reason);
+        self.remove(context.now(), recorder, token, reason);
         None
     }
 
     /// The far radio has carried it, as was known before.
     pub(crate) fn hear<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
-        let (now, flight) = (stage.now(), &self.flights[token as usize]);
-        if let Some(off_s) = stage.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
+        let (now, flight) = (context.now(), &self.flights[token as usize]);
+        if let Some(off_s) = context.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
             recorder.cut_wait(flight.row, Direction::Down, off_s);
         } else if !flight.lost[1] {
             recorder.receive(now, flight.way.to, flight.wire_bytes());
         }
-        self.arrive(stage, recorder, token)
+        self.arrive(context, recorder, token)
     }
 
     /// It is out of the far radio.
     fn arrive<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
         if self.flights[token as usize].lost[1] {
-            self.remove(stage.now(), recorder, token, Reason::LinkLoss);
+            self.remove(context.now(), recorder, token, Reason::LinkLoss);
             return None;
         }
-        self.deliver(stage, recorder, token)
+        self.deliver(context, recorder, token)
     }
 
     /// The run ends at `end_s`: what has not left its radio by then never does.
-    pub(crate) fn end<W: World>(&self, stage: &Stage<W>, recorder: &mut Recorder, end_s: Seconds) {
+    pub(crate) fn end<W: World>(
+        &self,
+        context: &SimContext<W>,
+        recorder: &mut Recorder,
+        end_s: Seconds,
+    ) {
         for (_, flight) in &self.flights {
             let (from, out_s) = (flight.way.from, flight.out_s);
-            let off_s = stage.end_of_epoch(from.0, flight.epochs[0]);
+            let off_s = context.end_of_epoch(from.0, flight.epochs[0]);
             let left_s = off_s.map_or(end_s, |off_s| off_s.min(end_s));
             if out_s.is_finite() && out_s > left_s {
                 recorder.take_back(from, flight.wire_bytes());

@@ -21,7 +21,7 @@ use slab::Slab;
 
 use crate::base::prefetch::prefetch;
 use crate::base::rng::Stream;
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::{Forwarders, Passage};
@@ -107,7 +107,7 @@ impl<B> Network<B> {
     /// Puts a datagram on the air; its token, if it is on its way by networks.
     pub(crate) fn launch<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         from: u32,
         to: NodeId,
@@ -118,22 +118,22 @@ impl<B> Network<B> {
             to,
             path: datagram.path,
         };
-        let row = recorder.launch(stage.now(), [way.from, to], &datagram);
-        let epochs = [from, to.0].map(|phone| stage.epoch(phone));
+        let row = recorder.launch(context.now(), [way.from, to], &datagram);
+        let epochs = [from, to.0].map(|phone| context.epoch(phone));
         let mut flight = Flight::new(way, datagram, row, epochs);
-        if self.meet(way, stage.now()) {
-            self.launch_in_contact(stage, recorder, flight);
+        if self.meet(way, context.now()) {
+            self.launch_in_contact(context, recorder, flight);
             return None;
         }
         let route = self.routes.find(way);
         (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
         flight.ordered = route.keeps_order;
-        let now = stage.now();
+        let now = context.now();
         if W::STORES_AND_FORWARDS {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
-            return self.carry_up(stage, recorder, flight, &route);
+            return self.carry_up(context, recorder, flight, &route);
         }
-        if !stage.is_on(to.0) {
+        if !context.is_on(to.0) {
             self.drop(now, recorder, &flight, Reason::ReceiverOff);
             return None;
         }
@@ -141,7 +141,7 @@ impl<B> Network<B> {
             self.drop(now, recorder, &flight, Reason::LinkLoss);
             return None;
         }
-        Some(self.carry_through(stage, recorder, flight))
+        Some(self.carry_through(context, recorder, flight))
     }
 
     /// The world has carried it over a hop, or failed to.
@@ -149,17 +149,17 @@ impl<B> Network<B> {
     /// What was carried all the way waits for its turn, and [`Self::next_arrived`] has it then.
     pub(crate) fn end_leg<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
         if W::STORES_AND_FORWARDS {
-            return self.end_radio(stage, recorder, token, done);
+            return self.end_radio(context, recorder, token, done);
         }
         let flight = &self.flights[token as usize];
         if done && !flight.is_lost() {
-            recorder.receive(stage.now(), flight.way.to, flight.wire_bytes());
+            recorder.receive(context.now(), flight.way.to, flight.wire_bytes());
         }
         self.land(token, done);
         None
@@ -168,26 +168,26 @@ impl<B> Network<B> {
     /// A contact has carried it, if the sender stayed on for that long.
     pub(crate) fn land_from_contact<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
         epoch: u32,
     ) {
         let from = self.flights[token as usize].way.from;
-        if stage.epoch(from.0) == epoch {
+        if context.epoch(from.0) == epoch {
             return self.land(token, true);
         }
-        self.remove(stage.now(), recorder, token, Reason::SenderOff);
+        self.remove(context.now(), recorder, token, Reason::SenderOff);
     }
 
     /// The next of what has landed that is at its socket; others wait or are lost.
     pub(crate) fn next_arrived<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
     ) -> Option<Arrived<B>> {
         while let Some(token) = self.landed.pop_front() {
-            let arrived = self.go_on(stage, recorder, token);
+            let arrived = self.go_on(context, recorder, token);
             if arrived.is_some() {
                 return arrived;
             }
@@ -199,7 +199,7 @@ impl<B> Network<B> {
     /// time.
     pub(crate) fn forward<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         token: u32,
     ) -> Vec<(u32, Seconds)> {
         let (Some(forwarders), way) = (&mut self.forwarders, self.flights[token as usize].way)
@@ -207,27 +207,27 @@ impl<B> Network<B> {
             return Vec::new();
         };
         let ends = [way.from.0, way.to.0].into_iter();
-        forwarders.take(token, ends.filter(|&phone| stage.is_on(phone)))
+        forwarders.take(token, ends.filter(|&phone| context.is_on(phone)))
     }
 
     /// A phone's forwarding thread is done with its first: what is at its socket by that, and the core
     /// time of the next.
     pub(crate) fn end_forwarding<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
     ) -> (Option<Arrived<B>>, Option<Seconds>) {
         let forwarders = self.forwarders.as_mut();
         let (landed, next) = forwarders.map_or((None, None), |threads| threads.end(phone));
-        let arrived = landed.and_then(|token| self.deliver(stage, recorder, token));
+        let arrived = landed.and_then(|token| self.deliver(context, recorder, token));
         (arrived, next)
     }
 
     /// It is at the far phone: at its socket once it is forwarded, unless the phone went off meanwhile.
     pub(crate) fn deliver<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
@@ -236,13 +236,13 @@ impl<B> Network<B> {
             Passage::Open => {}
             Passage::Waits => return None,
             Passage::Cut => {
-                self.remove(stage.now(), recorder, token, Reason::SenderOff);
+                self.remove(context.now(), recorder, token, Reason::SenderOff);
                 return None;
             }
         }
-        let (now, flight) = (stage.now(), self.flights.remove(token as usize));
+        let (now, flight) = (context.now(), self.flights.remove(token as usize));
         let to = flight.way.to;
-        if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epochs[1] {
+        if !context.is_on(to.0) || context.epoch(to.0) != flight.epochs[1] {
             self.drop(now, recorder, &flight, Reason::ReceiverOff);
             return None;
         }
@@ -304,12 +304,12 @@ impl<B> Network<B> {
     /// Sends a datagram to a phone in reach.
     fn launch_in_contact<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         mut flight: Flight<B>,
     ) {
-        let (now, way, bytes) = (stage.now(), flight.way, flight.wire_bytes());
-        if !stage.is_on(way.to.0) {
+        let (now, way, bytes) = (context.now(), flight.way, flight.wire_bytes());
+        if !context.is_on(way.to.0) {
             return self.drop(now, recorder, &flight, Reason::ReceiverOff);
         }
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
@@ -317,26 +317,26 @@ impl<B> Network<B> {
         let sender = &mut self.senders[way.from.0 as usize];
         flight.lost[0] = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
         let token = self.flights.insert(flight) as u32;
-        stage.push(
+        context.push(
             passage.end_s,
-            Due::ContactEnd(token, stage.epoch(way.from.0)),
+            Due::ContactEnd(token, context.epoch(way.from.0)),
         );
     }
 
     /// Hands a datagram to the world's links, all of them at once.
     fn carry_through<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         flight: Flight<B>,
     ) -> u32 {
         let (way, ordered, bytes) = (flight.way, flight.ordered, flight.wire_bytes());
-        recorder.send(stage.now(), way.from, bytes);
+        recorder.send(context.now(), way.from, bytes);
         let token = self.flights.insert(flight) as u32;
         if ordered {
             self.resequencer.launch(way, token);
         }
-        stage.carry(token, Hop::Through(way.from, way.to), bytes);
+        context.carry(token, Hop::Through(way.from, way.to), bytes);
         token
     }
 
@@ -356,13 +356,13 @@ impl<B> Network<B> {
     /// What is left of its way?
     fn go_on<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<Arrived<B>> {
-        let (now, flight) = (stage.now(), &self.flights[token as usize]);
+        let (now, flight) = (context.now(), &self.flights[token as usize]);
         if flight.failed || flight.is_lost() {
-            self.fail(stage, recorder, token);
+            self.fail(context, recorder, token);
             return None;
         }
         let mut date = now + flight.extra_s;
@@ -372,22 +372,22 @@ impl<B> Network<B> {
                 .delivery(flight.way, flight.epochs[0], date);
         }
         if date > now {
-            stage.push(date, Due::Delivery(token));
+            context.push(date, Due::Delivery(token));
             return None;
         }
-        self.deliver(stage, recorder, token)
+        self.deliver(context, recorder, token)
     }
 
-    fn fail<W: World>(&mut self, stage: &Stage<W>, recorder: &mut Recorder, token: u32) {
+    fn fail<W: World>(&mut self, context: &SimContext<W>, recorder: &mut Recorder, token: u32) {
         let flight = &self.flights[token as usize];
         let reason = if !flight.failed {
             Reason::LinkLoss
-        } else if stage.is_on(flight.way.from.0) {
+        } else if context.is_on(flight.way.from.0) {
             Reason::ReceiverOff
         } else {
             Reason::SenderOff
         };
-        self.remove(stage.now(), recorder, token, reason);
+        self.remove(context.now(), recorder, token, reason);
     }
 
     pub(crate) fn remove(

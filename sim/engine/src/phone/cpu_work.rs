@@ -6,7 +6,7 @@
 use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
 use crate::cost::table::{Cost, Priced};
-use crate::events::sim_context::{Due, Stage};
+use crate::events::sim_context::{Due, SimContext};
 use crate::network::forwarding::FORWARDING;
 use crate::phone::executor::{Lanes, Work};
 use crate::record::recorder::Recorder;
@@ -17,13 +17,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// directly and use as many threads.
     pub(crate) fn spend<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
         operation: (Priced, u32),
     ) {
-        let now = stage.now();
+        let now = context.now();
         let phase = self.phases.factor(phone, now);
         let state = &mut self.phones[phone as usize];
         let costs = &self.costs[state.profile()];
@@ -33,13 +33,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             cost
         };
         let drawn = state.draw_work(at, operation, &self.costs, draw);
-        self.occupy(stage, recorder, phone, at, drawn);
+        self.occupy(context, recorder, phone, at, drawn);
     }
 
     /// Keeps a lane busy with what was drawn, on so many threads.
     pub(crate) fn occupy<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
@@ -47,13 +47,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) {
         let lane = self.phones[phone as usize].lane(at).lane();
         let thread = self.thread_of(phone, lane);
-        self.occupy_as(stage, recorder, phone, at, drawn, thread);
+        self.occupy_as(context, recorder, phone, at, drawn, thread);
     }
 
     /// The same, on this thread.
     pub(crate) fn occupy_as<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
@@ -67,11 +67,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         self.idle.begin(phone);
         let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
-        recorder.begin_work(stage.now(), phone, lane.lane());
+        recorder.begin_work(context.now(), phone, lane.lane());
         let work = Work {
             phone,
             lane: lane.lane(),
-            epoch: stage.epoch(phone),
+            epoch: context.epoch(phone),
             wait_s: cost.wait_s,
             in_turn: None,
         };
@@ -82,9 +82,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 priority: self.priority(&work),
                 thread,
             };
-            stage.spend(self.works.insert(work) as u32, phone, demand);
+            context.spend(self.works.insert(work) as u32, phone, demand);
         } else {
-            work.wait(stage);
+            work.wait(context);
         }
     }
 
@@ -119,7 +119,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Spends what a phone's forwarding thread takes for a datagram.
     pub(crate) fn forward<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         cpu_s: Seconds,
@@ -128,7 +128,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let work = Work {
             phone,
             lane: FORWARDING,
-            epoch: stage.epoch(phone),
+            epoch: context.epoch(phone),
             wait_s: 0.0,
             in_turn: None,
         };
@@ -138,30 +138,30 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             priority: self.priority(&work),
             thread: self.thread_of(phone, FORWARDING),
         };
-        stage.spend(self.works.insert(work) as u32, phone, demand);
+        context.spend(self.works.insert(work) as u32, phone, demand);
     }
 
     /// The world has spent what a lane asked for, or a forwarding thread: its phone, if that stayed on.
     pub(crate) fn end_work<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         token: u32,
     ) -> Option<u32> {
         let work = self.works.remove(token as usize);
         if let Some(input) = work.in_turn.map(|key| self.in_turn.remove(key as usize)) {
-            if stage.epoch(work.phone) == work.epoch {
+            if context.epoch(work.phone) == work.epoch {
                 self.post(work.phone, work.lane, input);
             }
             return None;
         }
         if work.lane == FORWARDING {
-            return (stage.epoch(work.phone) == work.epoch).then_some(work.phone);
+            return (context.epoch(work.phone) == work.epoch).then_some(work.phone);
         }
         if work.wait_s > 0.0 {
-            work.wait(stage);
+            work.wait(context);
         } else {
-            self.free(stage, recorder, work.phone, work.lane, work.epoch);
+            self.free(context, recorder, work.phone, work.lane, work.epoch);
         }
         None
     }
@@ -179,16 +179,16 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Work that a lane began in `epoch` is over.
     pub(crate) fn free<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         lane: Lane,
         epoch: u32,
     ) {
-        if stage.epoch(phone) == epoch {
-            recorder.end_work(stage.now(), phone, lane);
+        if context.epoch(phone) == epoch {
+            recorder.end_work(context.now(), phone, lane);
             self.phones[phone as usize].free(lane);
-            self.idle.end(phone, stage.now());
+            self.idle.end(phone, context.now());
             self.ready.push_back((phone, lane));
         }
     }
@@ -196,9 +196,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
 impl Work {
     /// The lane waits without a core.
-    fn wait<W: World>(&self, stage: &mut Stage<W>) {
-        let free_s = stage.now() + self.wait_s;
-        stage.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
+    fn wait<W: World>(&self, context: &mut SimContext<W>) {
+        let free_s = context.now() + self.wait_s;
+        context.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
     }
 }
 

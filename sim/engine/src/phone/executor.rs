@@ -16,12 +16,12 @@ use crate::base::rng::Stream;
 use crate::cost::idle::Idle;
 use crate::cost::phases::Phases;
 use crate::cost::table::CostTable;
-use crate::events::sim_context::{Layer, Stage};
+use crate::events::sim_context::{Layer, SimContext};
 use crate::phone::keepalive::upkeep::Upkeeps;
 use crate::phone::lane::{Input, Next, Round, Spare, Step};
-use crate::phone::policy::Governor;
-use crate::phone::power_off::Abandoned;
-use crate::phone::send_window::Outstanding;
+use crate::phone::policy::PolicyState;
+use crate::phone::power_off::PowerOff;
+use crate::phone::send_window::SendWindow;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
 use crate::record::recorder::Recorder;
@@ -56,9 +56,9 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) in_turn: Slab<Input<A, T>>,
     pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`policy_hooks.rs`).
-    pub(crate) governor: Option<Governor<A::Block>>,
+    pub(crate) policy: Option<PolicyState<A::Block>>,
     /// Of phones whose loops stop at so many.
-    outstanding: Outstanding,
+    outstanding: SendWindow,
     /// Of conversations at rest (`fast_forward.rs`).
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
@@ -114,8 +114,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             works: Slab::new(),
             in_turn: Slab::new(),
             spare: Spare::new(),
-            governor: None,
-            outstanding: Outstanding::new(&plan.workload),
+            policy: None,
+            outstanding: SendWindow::new(&plan.workload),
             upkeeps: Upkeeps::new(plan),
             app_out: Vec::new(),
             net_out: Vec::new(),
@@ -131,7 +131,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Runs ready lanes until all of them wait for time to pass, or one has something for others.
     pub(crate) fn next_effect<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
@@ -139,9 +139,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 continue;
             }
             match self.phones[phone as usize].next(lane, &mut self.spare) {
-                Some((at, Next::Input(input))) => self.feed(stage, recorder, phone, at, input),
+                Some((at, Next::Input(input))) => self.feed(context, recorder, phone, at, input),
                 Some((at, Next::Step(step))) => {
-                    let effect = self.perform(stage, recorder, phone, at, step);
+                    let effect = self.perform(context, recorder, phone, at, step);
                     if effect.is_some() {
                         return effect;
                     }
@@ -176,25 +176,25 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// A phone goes off: everything it was doing ends. Returns the sender loops that ran on it.
     pub(crate) fn shut_down<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
     ) -> Vec<u32> {
-        let now = stage.now();
+        let now = context.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
         self.idle.shut_down(phone, now);
         self.have_woken.retain(|woken| woken.0 != phone);
         self.outstanding.shut_down(phone);
-        self.attend(stage, now, phone);
-        let mut abandoned = Abandoned::new(now, phone, recorder);
-        abandoned.held::<A>(held);
-        if let Some(governor) = &mut self.governor {
-            abandoned.waiting(governor.abandon(phone));
+        self.attend(context, now, phone);
+        let mut off = PowerOff::new(now, phone, recorder);
+        off.held::<A>(held);
+        if let Some(policy) = &mut self.policy {
+            off.waiting(policy.abandon(phone));
         }
         for lane in lanes {
-            abandoned.lane(lane);
+            off.lane(lane);
         }
-        abandoned.into_loops()
+        off.into_loops()
     }
 
     /// Each phone's application, at the end.
@@ -205,17 +205,17 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     fn feed<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
         input: Input<A, T>,
     ) {
-        let first = self.turn(stage, phone, &input);
+        let first = self.turn(context, phone, &input);
         match input {
             Input::Datagram(from, datagram) => {
                 self.phones[phone as usize].release(datagram.udp_payload_bytes);
-                self.ask_net(stage, phone, at, |transport, now, out| {
+                self.ask_net(context, phone, at, |transport, now, out| {
                     transport.receive(from, datagram, now, out);
                 });
                 if let Some(step) = first {
@@ -224,28 +224,28 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                         .push(step, &mut self.spare);
                 }
             }
-            Input::App(request) => self.ask_app(stage, phone, at, |app, now, out| {
+            Input::App(request) => self.ask_app(context, phone, at, |app, now, out| {
                 app.command(request, now, out);
             }),
-            Input::HandOver(to, block) => self.transmit(stage, phone, at, to, block),
-            Input::Net(request) => self.ask_net(stage, phone, at, |transport, now, out| {
+            Input::HandOver(to, block) => self.transmit(context, phone, at, to, block),
+            Input::Net(request) => self.ask_net(context, phone, at, |transport, now, out| {
                 transport.command(request, now, out);
             }),
-            Input::Timeout(layer) => self.feed_timeout(stage, phone, at, layer),
-            Input::Round(round) => self.feed_round(stage, recorder, phone, at, round),
+            Input::Timeout(layer) => self.feed_timeout(context, phone, at, layer),
+            Input::Round(round) => self.feed_round(context, recorder, phone, at, round),
         }
     }
 
     /// One round: propose if there is room, then sleep.
     fn feed_round<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
         round: Round,
     ) {
-        if stage.now() >= round.end_s {
+        if context.now() >= round.end_s {
             return;
         }
         let lane = self.phones[phone as usize].lane(at);
@@ -261,7 +261,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             peer: round.peer,
             payload_bytes: round.payload_bytes,
         };
-        self.ask_app(stage, phone, at, |app, now, out| {
+        self.ask_app(context, phone, at, |app, now, out| {
             app.command(request, now, out)
         });
         self.wake_by_timer(phone, at, round.has_slept);
@@ -269,7 +269,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     fn perform<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
@@ -277,25 +277,26 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) -> Option<Effect<T::Body>> {
         match step {
             Step::Work(operation, bytes) => {
-                self.spend(stage, recorder, phone, at, (operation, bytes));
+                self.spend(context, recorder, phone, at, (operation, bytes));
             }
             Step::Wake(operation, bytes, ratio) => {
-                let cost = self.rouse(stage, recorder, phone, (operation.into(), bytes), ratio);
-                self.occupy(stage, recorder, phone, at, (cost, 1));
+                let cost =
+                    self.charge_wakeup(context, recorder, phone, (operation.into(), bytes), ratio);
+                self.occupy(context, recorder, phone, at, (cost, 1));
             }
-            Step::Interrupt => self.interrupt(stage, recorder, phone, at),
-            Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
+            Step::Interrupt => self.interrupt(context, recorder, phone, at),
+            Step::AppSend(to, block) => self.send(context, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;
                 return Some(Effect::Launch { from, to, datagram });
             }
             Step::Observe(event) => {
                 self.outstanding.note(phone, &event);
-                recorder.record(stage.now(), phone, &event);
+                recorder.record(context.now(), phone, &event);
             }
-            Step::Deliver(from, delivery) => self.hand_up(stage, phone, at, from, delivery),
+            Step::Deliver(from, delivery) => self.hand_up(context, phone, at, from, delivery),
             Step::AppPost(lane, request) => self.post(phone, lane, Input::App(request)),
-            Step::NetPost(lane, request) => self.post_net(stage, phone, at, lane, request),
+            Step::NetPost(lane, request) => self.post_net(context, phone, at, lane, request),
             Step::Sleep(number) => return Some(Effect::Sleep(number)),
         }
         None
@@ -304,13 +305,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Gives a block to the transport.
     pub(crate) fn transmit<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         to: NodeId,
         block: A::Block,
     ) {
-        self.ask_net(stage, phone, at, |transport, now, out| {
+        self.ask_net(context, phone, at, |transport, now, out| {
             transport.transmit(to, block, now, out);
         });
     }
@@ -318,13 +319,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Gives the application what the transport has for it.
     pub(crate) fn tell_app<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         from: NodeId,
         delivery: Delivery<A::Block>,
     ) {
-        self.ask_app(stage, phone, at, |app, now, out| match delivery {
+        self.ask_app(context, phone, at, |app, now, out| match delivery {
             Delivery::Received(block) => app.receive(from, block, now, out),
             Delivery::Failed { payload, reason } => {
                 let to = from;
@@ -340,28 +341,28 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     pub(crate) fn ask_app<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         call: impl FnOnce(&mut A, Seconds, &mut OutputsOf<A>),
     ) {
-        let (state, now) = (&mut self.phones[phone as usize], stage.now());
+        let (state, now) = (&mut self.phones[phone as usize], context.now());
         let memory = (&mut self.app_out, &mut self.spare);
         state.ask_app(at, memory, |app, out| call(app, now, out));
-        self.arm(stage, phone, Layer::Application);
+        self.arm(context, phone, Layer::Application);
     }
 
     pub(crate) fn ask_net<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         call: impl FnOnce(&mut T, Seconds, &mut OutputsOf<T>),
     ) {
-        let (state, now) = (&mut self.phones[phone as usize], stage.now());
+        let (state, now) = (&mut self.phones[phone as usize], context.now());
         let memory = (&mut self.net_out, &mut self.spare);
         state.ask_net(at, memory, |net, out| call(net, now, out));
-        self.attend(stage, now, phone);
-        self.arm(stage, phone, Layer::Transport);
+        self.attend(context, now, phone);
+        self.arm(context, phone, Layer::Transport);
     }
 }

@@ -11,13 +11,13 @@ use pocketsim_protocols::contract::{Application, Lane, Transport};
 use crate::phone::lane::LaneState;
 
 /// Lanes in no order; a lane's place changes when another goes.
-pub(crate) struct TaskLanes<A: Application, T: Transport<A::Block>> {
+pub(crate) struct LaneTable<A: Application, T: Transport<A::Block>> {
     lanes: Vec<LaneState<A, T>>,
     /// The place of each by its number; empty while there are few.
     places: BTreeMap<u32, usize>,
 }
 
-impl<A: Application, T: Transport<A::Block>> TaskLanes<A, T> {
+impl<A: Application, T: Transport<A::Block>> LaneTable<A, T> {
     /// None.
     pub(crate) fn new() -> Self {
         Self {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn each_is_found_however_many_come_and_go() {
-        let mut lanes = TaskLanes::<Compute, Udp<Nothing>>::new();
+        let mut lanes = LaneTable::<Compute, Udp<Nothing>>::new();
         let mut there: Vec<u32> = Vec::new();
         // As many come as go in turn: up to forty, down to none, and up again.
         for step in 0..240_u32 {

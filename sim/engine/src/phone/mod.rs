@@ -24,7 +24,7 @@ use crate::cost::table::{Cost, CostTable, Priced};
 use crate::events::sim_context::Layer;
 use crate::network::socket_buffer::SocketBuffer;
 use crate::phone::lane::{Input, LaneState, Next, Spare, Step};
-use crate::phone::lane_table::TaskLanes;
+use crate::phone::lane_table::LaneTable;
 
 /// A phone as its lanes see it.
 ///
@@ -39,7 +39,7 @@ pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     /// The receive and the send lane.
     threads: [LaneState<A, T>; THREADS],
     /// Lanes that come and go; none before the first has come.
-    tasks: Option<Box<TaskLanes<A, T>>>,
+    tasks: Option<Box<LaneTable<A, T>>>,
     socket: SocketBuffer,
     cost_stream: Stream,
     /// When the driver will look again at the machines' timeouts, by layer; infinite for never.
@@ -270,8 +270,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     }
 
     /// The lanes beside the threads.
-    fn tasks(&mut self) -> &mut TaskLanes<A, T> {
-        let none = || Box::new(TaskLanes::new());
+    fn tasks(&mut self) -> &mut LaneTable<A, T> {
+        let none = || Box::new(LaneTable::new());
         self.tasks.get_or_insert_with(none)
     }
 }

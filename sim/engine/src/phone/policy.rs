@@ -34,7 +34,7 @@ pub struct Message {
 }
 
 /// A policy, and the messages that wait by it.
-pub(crate) struct Governor<B> {
+pub(crate) struct PolicyState<B> {
     policy: Box<dyn Policy>,
     /// By phone, and in order of their numbers.
     waiting: BTreeMap<(u32, u64), (NodeId, B)>,
@@ -53,7 +53,7 @@ pub(crate) enum Verdict<B> {
     Never(B),
 }
 
-impl<B: Payload> Governor<B> {
+impl<B: Payload> PolicyState<B> {
     /// No message waits.
     pub(crate) fn new(policy: Box<dyn Policy>) -> Self {
         Self {

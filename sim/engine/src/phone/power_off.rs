@@ -14,7 +14,7 @@ use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::Tally;
 
 /// Takes what `phone` was doing to its end.
-pub(crate) struct Abandoned<'a> {
+pub(crate) struct PowerOff<'a> {
     now: Seconds,
     phone: u32,
     recorder: &'a mut Recorder,
@@ -22,7 +22,7 @@ pub(crate) struct Abandoned<'a> {
     loops: Vec<u32>,
 }
 
-impl<'a> Abandoned<'a> {
+impl<'a> PowerOff<'a> {
     /// Nothing yet of `phone`, which goes off now.
     pub(crate) fn new(now: Seconds, phone: u32, recorder: &'a mut Recorder) -> Self {
         Self {

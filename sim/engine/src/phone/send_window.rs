@@ -11,9 +11,9 @@ use pocketsim_protocols::contract::{Event, EventKind};
 use crate::plan::{SenderLoop, Workload};
 
 /// Counts by phone; nothing is kept of those whose loops have no limit.
-pub(crate) struct Outstanding(BTreeMap<u32, u32>);
+pub(crate) struct SendWindow(BTreeMap<u32, u32>);
 
-impl Outstanding {
+impl SendWindow {
     /// Nobody has proposed yet.
     ///
     /// # Panics

@@ -2,58 +2,58 @@
 
 use pocketsim_protocols::contract::{Application, Seconds, Transport};
 
-use crate::events::sim_context::{Due, Layer, Stage};
+use crate::events::sim_context::{Due, Layer, SimContext};
 use crate::phone::executor::Lanes;
 use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Some applications want to be woken before anything happens to them.
-    pub(crate) fn arm_applications<W: World>(&mut self, stage: &mut Stage<W>) {
+    pub(crate) fn arm_applications<W: World>(&mut self, context: &mut SimContext<W>) {
         for phone in 0..self.phones.len() as u32 {
-            self.arm(stage, phone, Layer::Application);
+            self.arm(context, phone, Layer::Application);
         }
     }
 
     /// A phone that comes back is woken for what came due meanwhile, too.
-    pub(crate) fn wake<W: World>(&mut self, stage: &mut Stage<W>, phone: u32) {
-        self.arm(stage, phone, Layer::Application);
-        self.arm(stage, phone, Layer::Transport);
+    pub(crate) fn wake<W: World>(&mut self, context: &mut SimContext<W>, phone: u32) {
+        self.arm(context, phone, Layer::Application);
+        self.arm(context, phone, Layer::Transport);
     }
 
     /// It is time to look at a timeout that was armed in `epoch`.
     pub(crate) fn look<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         layer: Layer,
         phone: u32,
         epoch: u32,
     ) {
-        if stage.epoch(phone) != epoch {
+        if context.epoch(phone) != epoch {
             return; // It has been off since, and is armed anew when it is on.
         }
-        if self.phones[phone as usize].ring(layer, stage.now()) {
-            self.post_timeout(stage, phone, layer);
+        if self.phones[phone as usize].ring(layer, context.now()) {
+            self.post_timeout(context, phone, layer);
         } else {
-            self.arm(stage, phone, layer);
+            self.arm(context, phone, layer);
         }
     }
 
     /// A lane has come to a timeout: its machine is told, if it still is due.
     pub(crate) fn feed_timeout<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         layer: Layer,
     ) {
-        if !self.phones[phone as usize].silence(layer, stage.now()) {
-            return self.arm(stage, phone, layer); // It was put off while it waited.
+        if !self.phones[phone as usize].silence(layer, context.now()) {
+            return self.arm(context, phone, layer); // It was put off while it waited.
         }
         match layer {
-            Layer::Application => self.ask_app(stage, phone, at, |app, now, out| {
+            Layer::Application => self.ask_app(context, phone, at, |app, now, out| {
                 app.handle_timeout(now, out);
             }),
-            Layer::Transport => self.ask_net(stage, phone, at, |transport, now, out| {
+            Layer::Transport => self.ask_net(context, phone, at, |transport, now, out| {
                 transport.handle_timeout(now, out);
             }),
         }
@@ -63,19 +63,19 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ///
     /// With timers that tick, a transport's alarm rings when its runtime would wake up for it; a
     /// runtime that is awake has looked at the clock (quinn 0.11.12, `drive_timer`).
-    pub(crate) fn arm<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, layer: Layer) {
-        let (now, at) = (stage.now(), phone as usize);
+    pub(crate) fn arm<W: World>(&mut self, context: &mut SimContext<W>, phone: u32, layer: Layer) {
+        let (now, at) = (context.now(), phone as usize);
         let tick_s = if layer == Layer::Transport {
             self.timer_tick_s
         } else {
             0.0
         };
         if tick_s > 0.0 && self.phones[at].ring(layer, now) {
-            return self.post_timeout(stage, phone, layer);
+            return self.post_timeout(context, phone, layer);
         }
         if let Some(date) = self.phones[at].arm(layer) {
             let date = rings_at(date, tick_s, now);
-            stage.push(date, Due::Timeout(layer, phone, stage.epoch(phone)));
+            context.push(date, Due::Timeout(layer, phone, context.epoch(phone)));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
-use crate::events::sim_context::{Layer, Stage};
+use crate::events::sim_context::{Layer, SimContext};
 use crate::phone::executor::{Lanes, Work};
 use crate::phone::lane::Input;
 use crate::resources::{CpuDemand, Thread, World};
@@ -15,7 +15,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
     pub(crate) fn post_net<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         at: usize,
         lane: Lane,
@@ -38,14 +38,14 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             true => Thread::Number(other),
             false => Thread::Handed(other),
         };
-        self.post_in_turn(stage, (phone, lane), input, thread);
+        self.post_in_turn(context, (phone, lane), input, thread);
     }
 
     /// The receive lane gets a timeout; of the transport's, where threads take turns, when its thread
     /// comes to it.
     pub(crate) fn post_timeout<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         phone: u32,
         layer: Layer,
     ) {
@@ -54,13 +54,13 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             return self.post(phone, lane, input);
         }
         let thread = Thread::Number(self.number_of_thread(phone, lane));
-        self.post_in_turn(stage, (phone, lane), input, thread);
+        self.post_in_turn(context, (phone, lane), input, thread);
     }
 
     /// A lane of a phone gets an input when a thread comes to it.
     fn post_in_turn<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         (phone, lane): (u32, Lane),
         input: Input<A, T>,
         thread: Thread,
@@ -68,7 +68,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let work = Work {
             phone,
             lane,
-            epoch: stage.epoch(phone),
+            epoch: context.epoch(phone),
             wait_s: 0.0,
             in_turn: Some(self.in_turn.insert(input) as u32),
         };
@@ -78,7 +78,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             priority: 1.0,
             thread,
         };
-        stage.spend(self.works.insert(work) as u32, phone, demand);
+        context.spend(self.works.insert(work) as u32, phone, demand);
     }
 
     /// Whether the threads of a phone take turns on the only core, its own or another's.

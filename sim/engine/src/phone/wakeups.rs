@@ -3,7 +3,7 @@
 use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Seconds, Transport};
 
 use crate::cost::table::{Cost, Priced};
-use crate::events::sim_context::Stage;
+use crate::events::sim_context::SimContext;
 use crate::phone::executor::Lanes;
 use crate::phone::lane::{Input, Step};
 use crate::record::recorder::Recorder;
@@ -45,15 +45,15 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// What it takes to wake a phone for a datagram, so many times as long as it is priced.
-    pub(crate) fn rouse<W: World>(
+    pub(crate) fn charge_wakeup<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         work: (Priced, u32),
         ratio: f64,
     ) -> Cost {
-        let ratio = ratio * self.phases.factor(phone, stage.now());
+        let ratio = ratio * self.phases.factor(phone, context.now());
         let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
         recorder.operate(work, cost);
         cost
@@ -77,26 +77,26 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The core that a lane has slept on is interrupted, whoever computes there.
     pub(crate) fn interrupt<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         phone: u32,
         at: usize,
     ) {
         let work = (Operation::TimerInterrupt.into(), 0);
-        let cost = self.rouse(stage, recorder, phone, work, 1.0);
-        self.occupy_as(stage, recorder, phone, at, (cost, 1), Thread::Interrupt);
+        let cost = self.charge_wakeup(context, recorder, phone, work, 1.0);
+        self.occupy_as(context, recorder, phone, at, (cost, 1), Thread::Interrupt);
     }
 
     /// A phone turns to an input: what comes from outside has waited, or been rested for. Returns
     /// of a datagram that has waited in the socket what the transport's tasks take to pass it on.
     pub(crate) fn turn<W: World>(
         &mut self,
-        stage: &Stage<W>,
+        context: &SimContext<W>,
         phone: u32,
         input: &Input<A, T>,
     ) -> Option<Step<A, T>> {
         let costs = &self.costs[self.phones[phone as usize].profile()];
-        let now = stage.now();
+        let now = context.now();
         match input {
             Input::Datagram(_, datagram) => {
                 let has_roused = self.idle.read(phone, costs, now);

@@ -9,7 +9,7 @@ use pocketsim_protocols::contract::{
     Application, Conversation, Notice, Rhythm, Seconds, Transport, Upkeep,
 };
 
-use crate::events::sim_context::{Layer, Stage};
+use crate::events::sim_context::{Layer, SimContext};
 use crate::phone::executor::Lanes;
 use crate::phone::keepalive::upkeep::{Mode, Silence};
 use crate::record::recorder::Recorder;
@@ -17,16 +17,21 @@ use crate::resources::World;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Hears what the transport of `phone` says of its conversations.
-    pub(crate) fn attend<W: World>(&mut self, stage: &mut Stage<W>, now: Seconds, phone: u32) {
+    pub(crate) fn attend<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        now: Seconds,
+        phone: u32,
+    ) {
         if matches!(self.upkeeps.mode, Mode::Off) {
             return;
         }
         while let Some(notice) = self.transport(phone).notice() {
             match notice {
-                Notice::Silent(conversation) => self.let_rest(stage, now, phone, conversation),
+                Notice::Silent(conversation) => self.let_rest(context, now, phone, conversation),
                 Notice::Woken(conversation, upkeep) => {
                     self.reckon(phone, conversation.peer.0, &upkeep);
-                    self.wake_other(stage, now, phone, conversation);
+                    self.wake_other(context, now, phone, conversation);
                 }
             }
         }
@@ -36,14 +41,14 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// anything.
     pub(crate) fn end_rests<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         recorder: &mut Recorder,
         end_s: Seconds,
     ) -> bool {
         let before = self.upkeeps.counts.sent;
         for phone in 0..self.phones.len() as u32 {
             self.transport(phone).wake_all(end_s);
-            self.attend(stage, end_s, phone);
+            self.attend(context, end_s, phone);
         }
         recorder.keep_up(&self.upkeeps.counts);
         self.upkeeps.counts.sent > before
@@ -52,7 +57,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Lets a conversation rest if its other end has nothing to say, either.
     fn let_rest<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         now: Seconds,
         phone: u32,
         conversation: Conversation,
@@ -63,7 +68,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             return;
         };
         if let Mode::Note(_) = self.upkeeps.mode {
-            return self.note(stage, now, phones, number, [own, other]);
+            return self.note(context, now, phones, number, [own, other]);
         }
         let Some(paces) = self.upkeeps.paces(now, phones, [own, other]) else {
             return;
@@ -94,7 +99,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Notes a conversation of two phones, each of which has no other.
     fn note<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         now: Seconds,
         phones: [u32; 2],
         number: u64,
@@ -116,14 +121,14 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             };
         }
         if is_made_to {
-            self.make_ask_in_turn(stage, now, phones, number);
+            self.make_ask_in_turn(context, now, phones, number);
         }
     }
 
     /// Lets one end ask so long before the other that its question is heard in time.
     fn make_ask_in_turn<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         now: Seconds,
         phones: [u32; 2],
         number: u64,
@@ -132,7 +137,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             let pace = self.upkeeps.pace(now, left);
             self.transport(end).rest(number, pace);
             self.transport(end).wake(number, now);
-            self.arm(stage, end, Layer::Transport);
+            self.arm(context, end, Layer::Transport);
         }
     }
 
@@ -142,7 +147,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     fn wake_other<W: World>(
         &mut self,
-        stage: &mut Stage<W>,
+        context: &mut SimContext<W>,
         now: Seconds,
         phone: u32,
         conversation: Conversation,
@@ -150,7 +155,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let Conversation { peer, number } = conversation;
         if let Some(upkeep) = self.transport(peer.0).wake(number, now) {
             self.reckon(peer.0, phone, &upkeep);
-            self.arm(stage, peer.0, Layer::Transport);
+            self.arm(context, peer.0, Layer::Transport);
         }
     }
 
