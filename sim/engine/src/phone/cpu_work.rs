@@ -3,7 +3,7 @@
 //! What deliberately does not live here: what an operation costs (`table.rs`), and how cores are
 //! shared, which is the world's.
 
-use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
+use pocketsim_protocols::contract::{Application, Lane, Operation, Seconds, Transport};
 
 use crate::cost::table::{Cost, Priced};
 use crate::events::sim_context::{Due, SimContext};
@@ -86,6 +86,34 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         } else {
             work.wait(context);
         }
+    }
+
+    /// What it takes to wake a phone for a datagram, so many times as long as it is priced.
+    pub(crate) fn charge_wakeup<W: World>(
+        &mut self,
+        context: &SimContext<W>,
+        recorder: &mut Recorder,
+        phone: u32,
+        work: (Priced, u32),
+        ratio: f64,
+    ) -> Cost {
+        let ratio = ratio * self.phases.factor(phone, context.now());
+        let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
+        recorder.operate(work, cost);
+        cost
+    }
+
+    /// The core that a lane has slept on is interrupted, whoever computes there.
+    pub(crate) fn interrupt<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        phone: u32,
+        at: usize,
+    ) {
+        let work = (Operation::TimerInterrupt.into(), 0);
+        let cost = self.charge_wakeup(context, recorder, phone, work, 1.0);
+        self.occupy_as(context, recorder, phone, at, (cost, 1), Thread::Interrupt);
     }
 
     /// The weight of a lane's work when the phone's cores are shared.

@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Datagram, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Reason,
+    Seconds, Transport,
 };
 use slab::Slab;
 
@@ -16,12 +17,13 @@ use crate::base::rng::Stream;
 use crate::cost::idle::Idle;
 use crate::cost::phases::Phases;
 use crate::cost::table::CostTable;
-use crate::events::sim_context::{Layer, SimContext};
+use crate::events::sim_context::{Due, Layer, SimContext};
 use crate::phone::keepalive::upkeep::Upkeeps;
 use crate::phone::lane::{Input, Next, Round, Spare, Step};
-use crate::phone::policy::PolicyState;
+use crate::phone::policy::{Policy, PolicyState, Verdict};
 use crate::phone::power_off::PowerOff;
 use crate::phone::send_window::SendWindow;
+use crate::phone::timers::Timers;
 use crate::phone::Phone;
 use crate::plan::{Plan, Profile};
 use crate::record::recorder::Recorder;
@@ -46,8 +48,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// Lanes whose tasks have given another lane of their thread something to do, and are not over.
     pub(crate) have_woken: Vec<(u32, Lane)>,
     pub(crate) threads_first: bool,
-    /// Of transports' timers (`timers.rs`); 0 for exact ones.
-    pub(crate) timer_tick_s: Seconds,
+    timers: Timers,
     /// By phone, whose cores it uses; empty if each has its own.
     pub(crate) cores_of: Vec<u32>,
     /// By token; what has ended leaves its token to what begins next.
@@ -55,8 +56,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// Inputs that wait until a thread comes to them (`turns.rs`).
     pub(crate) in_turn: Slab<Input<A, T>>,
     pub(crate) spare: Spare<A, T>,
-    /// Says when messages are handed to transports (`policy_hooks.rs`).
-    pub(crate) policy: Option<PolicyState<A::Block>>,
+    /// Says when messages are handed to transports.
+    policy: Option<PolicyState<A::Block>>,
     /// Of phones whose loops stop at so many.
     outstanding: SendWindow,
     /// Of conversations at rest (`fast_forward.rs`).
@@ -109,7 +110,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             ready: VecDeque::new(),
             have_woken: Vec::new(),
             threads_first: plan.transport.threads_first,
-            timer_tick_s: plan.transport.timer_tick_s,
+            timers: Timers::new(plan.transport.timer_tick_s),
             cores_of: plan.phones.cores_of.clone(),
             works: Slab::new(),
             in_turn: Slab::new(),
@@ -122,10 +123,64 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
+    /// Asks `policy` when messages are handed to transports.
+    pub(crate) fn govern(&mut self, policy: Box<dyn Policy>) {
+        self.policy = Some(PolicyState::new(policy));
+    }
+
+    /// Some applications want to be woken before anything happens to them.
+    pub(crate) fn arm_applications<W: World>(&mut self, context: &mut SimContext<W>) {
+        for phone in 0..self.phones.len() as u32 {
+            self.arm(context, phone, Layer::Application);
+        }
+    }
+
     /// Queues `input` on a lane of a phone and marks the lane as ready.
     pub(crate) fn post(&mut self, phone: u32, lane: Lane, input: Input<A, T>) {
         self.phones[phone as usize].post(lane, input, &mut self.spare);
         self.ready.push_back((phone, lane));
+    }
+
+    /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full. It wakes
+    /// the receive lane if that sleeps, and the transport's tasks, where the profile says what that
+    /// takes.
+    pub(crate) fn take_in(
+        &mut self,
+        to: u32,
+        from: NodeId,
+        datagram: T::Message,
+        now: Seconds,
+    ) -> Option<T::Message> {
+        let phone = &mut self.phones[to as usize];
+        let capacity_bytes = self.socket_bytes[phone.profile()];
+        if !phone.admit(capacity_bytes, datagram.udp_payload_bytes) {
+            return Some(datagram);
+        }
+        let bytes = datagram.udp_payload_bytes;
+        let costs = &self.costs[phone.profile()];
+        let receives = phone.lane(Lane::RECEIVE.0 as usize);
+        if receives.is_idle() {
+            let rests = !costs.tells_rests() || self.idle.rests(to);
+            self.idle.wake(to, costs, now);
+            self.idle.rouse(to);
+            for &operation in T::WAKES.iter().rev() {
+                let is_asked = operation == Operation::UdpWake || rests || costs.has_queued();
+                if is_asked && !costs.mean(operation, bytes).is_free() {
+                    let ratio = self.idle.wake_ratio(to, operation, costs, now);
+                    receives.push(Step::Wake(operation, bytes, ratio), &mut self.spare);
+                }
+            }
+        }
+        self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
+        None
+    }
+
+    /// A message of a phone has waited long enough to be handed to the transport.
+    pub(crate) fn hand_over(&mut self, phone: u32, number: u64) {
+        let policy = self.policy.as_mut().expect("it made it wait");
+        if let Some((to, block)) = policy.take(phone, number) {
+            self.post(phone, Lane::SEND, Input::HandOver(to, block));
+        }
     }
 
     /// Runs ready lanes until all of them wait for time to pass, or one has something for others.
@@ -171,6 +226,30 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             self.idle.begin(phone); // it is freed as if it had worked
             self.phones[phone as usize].hold(lane, step, &mut self.spare);
         }
+    }
+
+    /// It is time to look at a timeout that was armed in `epoch`.
+    pub(crate) fn look<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        layer: Layer,
+        phone: u32,
+        epoch: u32,
+    ) {
+        if context.epoch(phone) != epoch {
+            return; // It has been off since, and is armed anew when it is on.
+        }
+        if self.phones[phone as usize].ring(layer, context.now()) {
+            self.post_timeout(context, phone, layer);
+        } else {
+            self.arm(context, phone, layer);
+        }
+    }
+
+    /// A phone that comes back is woken for what came due meanwhile, too.
+    pub(crate) fn wake<W: World>(&mut self, context: &mut SimContext<W>, phone: u32) {
+        self.arm(context, phone, Layer::Application);
+        self.arm(context, phone, Layer::Transport);
     }
 
     /// A phone goes off: everything it was doing ends. Returns the sender loops that ran on it.
@@ -236,6 +315,53 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
+    /// A phone turns to an input: what comes from outside has waited, or been rested for. Returns
+    /// of a datagram that has waited in the socket what the transport's tasks take to pass it on.
+    pub(crate) fn turn<W: World>(
+        &mut self,
+        context: &SimContext<W>,
+        phone: u32,
+        input: &Input<A, T>,
+    ) -> Option<Step<A, T>> {
+        let costs = &self.costs[self.phones[phone as usize].profile()];
+        let now = context.now();
+        match input {
+            Input::Datagram(_, datagram) => {
+                let has_roused = self.idle.read(phone, costs, now);
+                let passes_on = T::WAKES.contains(&Operation::QuicWake) && costs.has_queued();
+                if !has_roused && passes_on {
+                    let ratio = costs.wake_ratio(Operation::QuicWake, 0.0);
+                    let bytes = datagram.udp_payload_bytes;
+                    return Some(Step::Wake(Operation::QuicWake, bytes, ratio));
+                }
+            }
+            Input::Timeout(_) | Input::Round(_) => self.idle.turn(phone, costs, now, true),
+            _ => self.idle.turn(phone, costs, now, false),
+        }
+        None
+    }
+
+    /// A lane has come to a timeout: its machine is told, if it still is due.
+    pub(crate) fn feed_timeout<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        phone: u32,
+        at: usize,
+        layer: Layer,
+    ) {
+        if !self.phones[phone as usize].silence(layer, context.now()) {
+            return self.arm(context, phone, layer); // It was put off while it waited.
+        }
+        match layer {
+            Layer::Application => self.ask_app(context, phone, at, |app, now, out| {
+                app.handle_timeout(now, out);
+            }),
+            Layer::Transport => self.ask_net(context, phone, at, |transport, now, out| {
+                transport.handle_timeout(now, out);
+            }),
+        }
+    }
+
     /// One round: propose if there is room, then sleep.
     fn feed_round<W: World>(
         &mut self,
@@ -265,6 +391,21 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             app.command(request, now, out)
         });
         self.wake_by_timer(phone, at, round.has_slept);
+    }
+
+    /// Before what it does now, a lane does what its sleep until then takes, if it has slept.
+    pub(crate) fn wake_by_timer(&mut self, phone: u32, at: usize, has_slept: bool) {
+        let state = &mut self.phones[phone as usize];
+        let costs = &self.costs[state.profile()];
+        let takes = |operation: Operation| !costs.mean(operation, 0).is_free();
+        let (sleeps, interrupts) = (Operation::TimedSleep, Operation::TimerInterrupt);
+        if has_slept && takes(sleeps) {
+            let own = Step::Work(sleeps.into(), 0);
+            state.lane(at).push(own, &mut self.spare);
+        }
+        if has_slept && takes(interrupts) {
+            state.lane(at).push(Step::Interrupt, &mut self.spare);
+        }
     }
 
     fn perform<W: World>(
@@ -300,6 +441,50 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Step::Sleep(number) => return Some(Effect::Sleep(number)),
         }
         None
+    }
+
+    /// The application sends a block: now, or when the policy says.
+    pub(crate) fn send<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        phone: u32,
+        at: usize,
+        to: NodeId,
+        block: A::Block,
+    ) {
+        let Some(policy) = &mut self.policy else {
+            return self.transmit(context, phone, at, to, block);
+        };
+        match policy.hand_over(phone, to, block, context.now()) {
+            Verdict::Now(block) => self.transmit(context, phone, at, to, block),
+            Verdict::Later(number, date) => context.push(date, Due::HandOver(phone, number)),
+            Verdict::Never(payload) => {
+                let reason = Reason::Withheld;
+                let failed = Delivery::Failed { payload, reason };
+                self.tell_app(context, phone, at, to, failed);
+            }
+        }
+    }
+
+    /// The transport has something for the application, unless the policy tries it again.
+    pub(crate) fn hand_up<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        phone: u32,
+        at: usize,
+        from: NodeId,
+        delivery: Delivery<A::Block>,
+    ) {
+        let delivery = match (delivery, &mut self.policy) {
+            (Delivery::Failed { payload, reason }, Some(policy)) => {
+                match policy.fail(phone, from, payload, reason, context.now()) {
+                    Ok((number, date)) => return context.push(date, Due::HandOver(phone, number)),
+                    Err(payload) => Delivery::Failed { payload, reason },
+                }
+            }
+            (delivery, _) => delivery,
+        };
+        self.tell_app(context, phone, at, from, delivery);
     }
 
     /// Gives a block to the transport.
@@ -364,5 +549,20 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         state.ask_net(at, memory, |net, out| call(net, now, out));
         self.attend(context, now, phone);
         self.arm(context, phone, Layer::Transport);
+    }
+
+    /// Whoever has acted is looked at again when its machine says.
+    ///
+    /// With timers that tick, a transport's alarm rings when its runtime would wake up for it; a
+    /// runtime that is awake has looked at the clock (quinn 0.11.12, `drive_timer`).
+    pub(crate) fn arm<W: World>(&mut self, context: &mut SimContext<W>, phone: u32, layer: Layer) {
+        let (now, at) = (context.now(), phone as usize);
+        if self.timers.have_ticks(layer) && self.phones[at].ring(layer, now) {
+            return self.post_timeout(context, phone, layer);
+        }
+        if let Some(date) = self.phones[at].arm(layer) {
+            let date = self.timers.rings_at(layer, date, now);
+            context.push(date, Due::Timeout(layer, phone, context.epoch(phone)));
+        }
     }
 }

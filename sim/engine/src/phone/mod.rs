@@ -8,12 +8,10 @@ pub(crate) mod keepalive;
 pub(crate) mod lane;
 pub(crate) mod lane_table;
 pub mod policy;
-pub(crate) mod policy_hooks;
 pub(crate) mod power_off;
 pub(crate) mod send_window;
 pub(crate) mod timers;
 pub(crate) mod turns;
-pub(crate) mod wakeups;
 
 use pocketsim_protocols::contract::{
     Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,

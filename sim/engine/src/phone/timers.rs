@@ -1,81 +1,34 @@
-//! Timeouts of the machines of phones: when they are looked at, and fed.
+//! Timers of the machines of phones: exact, or in the ticks of a runtime.
+//!
+//! What deliberately does not live here: who is woken ([`crate::phone::executor`]).
 
-use pocketsim_protocols::contract::{Application, Seconds, Transport};
+use pocketsim_protocols::contract::Seconds;
 
-use crate::events::sim_context::{Due, Layer, SimContext};
-use crate::phone::executor::Lanes;
-use crate::resources::World;
+use crate::events::sim_context::Layer;
 
-impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
-    /// Some applications want to be woken before anything happens to them.
-    pub(crate) fn arm_applications<W: World>(&mut self, context: &mut SimContext<W>) {
-        for phone in 0..self.phones.len() as u32 {
-            self.arm(context, phone, Layer::Application);
-        }
+/// The timers of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    /// Of transports' timers; 0 for exact ones.
+    tick_s: Seconds,
+}
+
+impl Timers {
+    /// Those of applications are exact, those of transports have ticks of `tick_s`; 0 for none.
+    pub(crate) fn new(tick_s: Seconds) -> Self {
+        Self { tick_s }
     }
 
-    /// A phone that comes back is woken for what came due meanwhile, too.
-    pub(crate) fn wake<W: World>(&mut self, context: &mut SimContext<W>, phone: u32) {
-        self.arm(context, phone, Layer::Application);
-        self.arm(context, phone, Layer::Transport);
+    /// Whether those of a layer have ticks.
+    pub(crate) fn have_ticks(self, layer: Layer) -> bool {
+        layer == Layer::Transport && self.tick_s > 0.0
     }
 
-    /// It is time to look at a timeout that was armed in `epoch`.
-    pub(crate) fn look<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        layer: Layer,
-        phone: u32,
-        epoch: u32,
-    ) {
-        if context.epoch(phone) != epoch {
-            return; // It has been off since, and is armed anew when it is on.
-        }
-        if self.phones[phone as usize].ring(layer, context.now()) {
-            self.post_timeout(context, phone, layer);
-        } else {
-            self.arm(context, phone, layer);
-        }
-    }
-
-    /// A lane has come to a timeout: its machine is told, if it still is due.
-    pub(crate) fn feed_timeout<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        phone: u32,
-        at: usize,
-        layer: Layer,
-    ) {
-        if !self.phones[phone as usize].silence(layer, context.now()) {
-            return self.arm(context, phone, layer); // It was put off while it waited.
-        }
+    /// When a timer of a layer rings that is set now for `date`.
+    pub(crate) fn rings_at(self, layer: Layer, date: Seconds, now: Seconds) -> Seconds {
         match layer {
-            Layer::Application => self.ask_app(context, phone, at, |app, now, out| {
-                app.handle_timeout(now, out);
-            }),
-            Layer::Transport => self.ask_net(context, phone, at, |transport, now, out| {
-                transport.handle_timeout(now, out);
-            }),
-        }
-    }
-
-    /// Whoever has acted is looked at again when its machine says.
-    ///
-    /// With timers that tick, a transport's alarm rings when its runtime would wake up for it; a
-    /// runtime that is awake has looked at the clock (quinn 0.11.12, `drive_timer`).
-    pub(crate) fn arm<W: World>(&mut self, context: &mut SimContext<W>, phone: u32, layer: Layer) {
-        let (now, at) = (context.now(), phone as usize);
-        let tick_s = if layer == Layer::Transport {
-            self.timer_tick_s
-        } else {
-            0.0
-        };
-        if tick_s > 0.0 && self.phones[at].ring(layer, now) {
-            return self.post_timeout(context, phone, layer);
-        }
-        if let Some(date) = self.phones[at].arm(layer) {
-            let date = rings_at(date, tick_s, now);
-            context.push(date, Due::Timeout(layer, phone, context.epoch(phone)));
+            Layer::Application => date,
+            Layer::Transport => rings_at(date, self.tick_s, now),
         }
     }
 }
