@@ -26,7 +26,7 @@ use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
-use crate::phone::executor::{Effect, Lanes};
+use crate::phone::executor::{Effect, Executor};
 use crate::phone::keepalive::upkeep::{Find, Silence};
 use crate::phone::lane::Input;
 use crate::phone::policy::Policy;
@@ -41,7 +41,7 @@ use crate::resources::{Listener, World};
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     context: SimContext<W>,
     recorder: Recorder,
-    lanes: Lanes<A, T>,
+    executor: Executor<A, T>,
     network: Network<T::Body>,
     /// None where nobody is blocked.
     blocking: Option<SendBlocking>,
@@ -71,19 +71,19 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
         let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
-        let mut lanes = Lanes::new::<W>(&plan, make);
+        let mut executor = Executor::new::<W>(&plan, make);
         let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
         let contacts = Contacts::new(plan.proximity);
         let network = Network::new(seed, phones, routes, contacts, forwarders);
-        lanes.arm_applications(&mut context);
+        executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
             context,
             recorder,
-            lanes,
+            executor,
             network,
             blocking,
             schedule,
@@ -102,22 +102,22 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Asks `policy` from now on when messages are handed to transports.
     pub fn govern(&mut self, policy: Box<dyn Policy>) {
-        self.lanes.govern(policy);
+        self.executor.govern(policy);
     }
 
     /// Asks `find` for the habits of conversations that rest where ways vary.
     pub(crate) fn learn(&mut self, find: Find) {
-        self.lanes.upkeeps.find = Some(find);
+        self.executor.upkeeps.find = Some(find);
     }
 
     /// Lets no conversation rest, but notes when each phone's first might have.
     pub(crate) fn note_silences(&mut self) {
-        self.lanes.note_silences();
+        self.executor.note_silences();
     }
 
     /// Those dates, by phone.
     pub(crate) fn silences(&self) -> Vec<Silence> {
-        self.lanes.silences()
+        self.executor.silences()
     }
 
     /// Simulated time, seconds.
@@ -137,13 +137,16 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// What was traced, and each phone's application for its final state.
     pub fn finish(self) -> (Trace, Vec<A>) {
-        (self.recorder.into_trace(), self.lanes.into_applications())
+        (
+            self.recorder.into_trace(),
+            self.executor.into_applications(),
+        )
     }
 
     /// Runs every ready lane until all of them wait for time to pass.
     fn settle(&mut self) {
         while let Some(effect) = self
-            .lanes
+            .executor
             .next_effect(&mut self.context, &mut self.recorder)
         {
             match effect {
@@ -161,7 +164,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (context, recorder) = (&mut self.context, &mut self.recorder);
         if let Some(token) = self.network.launch(context, recorder, from, to, datagram) {
             for (phone, cpu_s) in self.network.forward(context, token) {
-                self.lanes.forward(context, recorder, phone, cpu_s);
+                self.executor.forward(context, recorder, phone, cpu_s);
             }
         }
     }
@@ -171,7 +174,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (context, recorder) = (&mut self.context, &mut self.recorder);
         let (arrived, next) = self.network.end_forwarding(context, recorder, phone);
         if let Some(cpu_s) = next {
-            self.lanes.forward(context, recorder, phone, cpu_s);
+            self.executor.forward(context, recorder, phone, cpu_s);
         }
         self.take_in(arrived);
     }
@@ -179,17 +182,17 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Puts a datagram on the air, or lets its lane wait for room at the phone.
     fn launch_by_gate(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
         let context = &mut self.context;
-        let (Some(blocking), Some(lane)) = (&mut self.blocking, self.lanes.running()) else {
+        let (Some(blocking), Some(lane)) = (&mut self.blocking, self.executor.running()) else {
             return;
         };
         if !blocking.pass(context, &mut self.network, (from, lane), (to, &datagram)) {
-            return self.lanes.hold(to, datagram);
+            return self.executor.hold(to, datagram);
         }
         self.launch(from, to, datagram);
         let (context, blocking) = (&mut self.context, self.blocking.as_mut());
         if let Some(next) = blocking.and_then(|blocking| blocking.sent(context, from)) {
             let epoch = context.epoch(from);
-            self.lanes
+            self.executor
                 .free(context, &mut self.recorder, from, next, epoch);
         }
     }
@@ -200,7 +203,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let blocking = self.blocking.as_ref();
         if let Some(lane) = blocking.and_then(|blocking| blocking.first(phone)) {
             let epoch = context.epoch(phone);
-            self.lanes.free(context, recorder, phone, lane, epoch);
+            self.executor.free(context, recorder, phone, lane, epoch);
         }
     }
 
@@ -238,7 +241,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     #[inline(always)]
     fn prefetch(&self, phone: u32) {
         self.context.prefetch(phone);
-        self.lanes.prefetch(phone);
+        self.executor.prefetch(phone);
         self.network.prefetch(phone);
     }
 
@@ -249,7 +252,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Transition => self.take_transitions(),
             Due::Loop(number) => self.start_round(number),
             Due::LaneFree(phone, lane, epoch) => {
-                self.lanes.free(context, recorder, phone, lane, epoch)
+                self.executor.free(context, recorder, phone, lane, epoch)
             }
             Due::Delivery(token) => {
                 let arrived = self.network.deliver(context, recorder, token);
@@ -268,14 +271,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                     .land_from_contact(context, recorder, token, epoch);
                 self.take_landed();
             }
-            Due::Timeout(layer, phone, epoch) => self.lanes.look(context, layer, phone, epoch),
+            Due::Timeout(layer, phone, epoch) => self.executor.look(context, layer, phone, epoch),
             Due::Failures => self.take_failures(),
             Due::Room(phone, epoch) => {
                 if self.context.epoch(phone) == epoch {
                     self.open_gate(phone);
                 }
             }
-            Due::HandOver(phone, number) => self.lanes.hand_over(phone, number),
+            Due::HandOver(phone, number) => self.executor.hand_over(phone, number),
         }
     }
 
@@ -283,21 +286,21 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn take_arrivals(&mut self) {
         let (context, recorder) = (&mut self.context, &mut self.recorder);
         while let Some((from, request)) = self.schedule.next_arrival(context, recorder) {
-            self.lanes.post(from, Lane::SEND, Input::App(request));
+            self.executor.post(from, Lane::SEND, Input::App(request));
         }
     }
 
     /// Queues a round of a sender loop on its phone's send lane.
     fn start_round(&mut self, number: u32) {
         if let Some((from, round)) = self.schedule.start_round(&self.context, number) {
-            self.lanes.post(from, Lane::SEND, Input::Round(round));
+            self.executor.post(from, Lane::SEND, Input::Round(round));
         }
     }
 
     /// A loop sleeps until its next round. A thread that is late goes on with the core that it has.
     fn end_round(&mut self, number: u32) {
         let (phone, date_s) = self.schedule.sleep(&self.context, number);
-        if date_s <= self.context.now() && self.lanes.takes_turns(phone) {
+        if date_s <= self.context.now() && self.executor.takes_turns(phone) {
             return self.start_round(number);
         }
         self.context.push(date_s, Due::Loop(number));
@@ -319,9 +322,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let now = self.context.now();
         self.recorder.record_phone(now, phone, EventKind::PhoneOn);
         for round in self.schedule.resume(phone) {
-            self.lanes.post(phone, Lane::SEND, Input::Round(round));
+            self.executor.post(phone, Lane::SEND, Input::Round(round));
         }
-        self.lanes.wake(&mut self.context, phone);
+        self.executor.wake(&mut self.context, phone);
     }
 
     /// Everything the phone was doing ends; what others will miss is accounted for.
@@ -333,7 +336,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
         self.recorder.switch_off(now, phone);
         let loops = self
-            .lanes
+            .executor
             .shut_down(&mut self.context, &mut self.recorder, phone);
         self.schedule.pause(loops);
         // Last: the world fails what the phone was doing, and reports it later.
@@ -362,7 +365,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             row,
         } = arrived;
         let now = self.context.now();
-        let Some(datagram) = self.lanes.take_in(to.0, from, datagram, now) else {
+        let Some(datagram) = self.executor.take_in(to.0, from, datagram, now) else {
             self.recorder.land(now, row, None);
             return self.recorder.count(Tally::DatagramsDelivered);
         };
@@ -392,7 +395,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         works.sort_unstable();
         flights.sort_unstable();
         for token in works {
-            self.lanes.forget_work(token);
+            self.executor.forget_work(token);
         }
         for token in flights {
             self.end_leg(token, false);
@@ -431,7 +434,7 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
         let (context, recorder) = (&mut self.context, &mut self.recorder);
         self.network.end(context, recorder, reached_s);
         recorder.close(reached_s);
-        if self.lanes.end_rests(context, recorder, reached_s) {
+        if self.executor.end_rests(context, recorder, reached_s) {
             self.reckoned_s = reached_s;
             self.progress.reach(reached_s, self.duration_s);
         }
@@ -449,7 +452,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
         }
         self.progress.count();
         let forwarded = self
-            .lanes
+            .executor
             .end_work(&mut self.context, &mut self.recorder, token);
         forwarded
             .into_iter()

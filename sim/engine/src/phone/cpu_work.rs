@@ -1,6 +1,6 @@
 //! Core time and waits of lanes: what the world spends for them, and when they are free again.
 //!
-//! What deliberately does not live here: what an operation costs (`table.rs`), and how cores are
+//! What deliberately does not live here: what an operation costs ([`crate::cost::table`]), and how cores are
 //! shared, which is the world's.
 
 use pocketsim_protocols::contract::{Application, Lane, Operation, Seconds, Transport};
@@ -8,11 +8,11 @@ use pocketsim_protocols::contract::{Application, Lane, Operation, Seconds, Trans
 use crate::cost::table::{Cost, Priced};
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::forwarding::FORWARDING;
-use crate::phone::executor::{Lanes, Work};
+use crate::phone::executor::{Executor, Work};
 use crate::record::recorder::Recorder;
 use crate::resources::{CpuDemand, Thread, World};
 
-impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
+impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// Spends this operation as one piece of work with those that follow it
     /// directly and use as many threads.
     pub(crate) fn spend<W: World>(

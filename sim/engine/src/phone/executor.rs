@@ -30,8 +30,8 @@ use crate::record::recorder::Recorder;
 use crate::record::trace::Tally;
 use crate::resources::World;
 
-/// The lanes of every phone of a run.
-pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
+/// Runs the lanes of every phone of a run.
+pub(crate) struct Executor<A: Application, T: Transport<A::Block>> {
     pub(crate) phones: Vec<Phone<A, T>>,
     /// By profile.
     pub(crate) costs: Vec<CostTable>,
@@ -89,8 +89,8 @@ pub(crate) enum Effect<B> {
     Sleep(u32),
 }
 
-impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
-    /// The idle lanes of `plan`'s phones, with the machines that `make` makes.
+impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
+    /// With the idle lanes of `plan`'s phones, with the machines that `make` makes.
     pub(crate) fn new<W: World>(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
         let own = plan.protocol.own_operations.len();
         let table = |profile| CostTable::new(profile, own);

@@ -6,11 +6,11 @@
 use pocketsim_protocols::contract::{Application, Lane, Transport};
 
 use crate::events::sim_context::{Layer, SimContext};
-use crate::phone::executor::{Lanes, Work};
+use crate::phone::executor::{Executor, Work};
 use crate::phone::lane::Input;
 use crate::resources::{CpuDemand, Thread, World};
 
-impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
+impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// A lane posts a request of the transport on another. Where threads take turns, one of another
     /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
     pub(crate) fn post_net<W: World>(

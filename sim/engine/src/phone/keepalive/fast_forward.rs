@@ -10,12 +10,12 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::events::sim_context::{Layer, SimContext};
-use crate::phone::executor::Lanes;
+use crate::phone::executor::Executor;
 use crate::phone::keepalive::upkeep::{Mode, Silence};
 use crate::record::recorder::Recorder;
 use crate::resources::World;
 
-impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
+impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// Hears what the transport of `phone` says of its conversations.
     pub(crate) fn attend<W: World>(
         &mut self,
