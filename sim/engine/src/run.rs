@@ -195,7 +195,13 @@ fn over<A: Application>(
     let config = move |node: u32| machine_config::of_phone(config, &options, seed, node);
     match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
-        "udp" | "none" => drive(plan, hooks, make, |node| Udp::new(&config(node)), final_state),
+        "udp" | "none" => drive(
+            plan,
+            hooks,
+            make,
+            |node| Udp::new(&config(node)),
+            final_state,
+        ),
         "quic_keep" | "quic_reconnect" => {
             let new = |node| Quic::new(&config(node), NodeId(node));
             drive(plan, hooks, make, new, final_state)
@@ -244,7 +250,12 @@ fn drive<A: Application, T: Transport<A::Block>>(
         if let Some(find) = hooks.find.take() {
             driver.learn(find);
         }
-        Ok(simulate(driver, hooks, |driver| driver.run(end_s), final_state))
+        Ok(simulate(
+            driver,
+            hooks,
+            |driver| driver.run(end_s),
+            final_state,
+        ))
     }
 }
 
