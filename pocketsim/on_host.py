@@ -20,7 +20,7 @@ import numpy as np
 from pocketsim import sim
 from pocketsim.api.calibrate import calibrate_implementation, fitted
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, waking_calls
 from pocketsim.calibration.fit.write import write_profile

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim import on_host, sim
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate.host import computer, other, processes
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.measuring import Bench

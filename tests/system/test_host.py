@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import command_line
 
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
     design,
     figures,

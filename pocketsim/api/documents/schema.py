@@ -76,7 +76,7 @@ def _forms(
 
 def generated(kind: str) -> str:
     """Return the schema of a kind of documents as its model is now."""
-    from pocketsim.calibration.fit.inverse.document import Fit
+    from pocketsim.calibration.inverse.document import Fit
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
     from pocketsim.sim.export.rates import Rates

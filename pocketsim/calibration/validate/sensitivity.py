@@ -1,6 +1,6 @@
 """What published rows say of each number: `calibration/sensitivity.toml`, made by doubling it.
 
-`calibration.fit.inverse.doubling` makes the table, docs/sensitivity.md says how to read it.
+`calibration.inverse.doubling` makes the table, docs/sensitivity.md says how to read it.
 A number that no row depends on may be right or wrong: nothing that was published tells.
 """
 

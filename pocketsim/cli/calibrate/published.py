@@ -14,8 +14,8 @@ from pocketsim.cli.ui.options import Jobs
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
-    from pocketsim.calibration.fit.inverse.remake import Result
-    from pocketsim.calibration.fit.inverse.trials import Trial
+    from pocketsim.calibration.inverse.remake import Result
+    from pocketsim.calibration.inverse.trials import Trial
 
 
 def published(
@@ -40,7 +40,7 @@ def published(
     Trials are kept in a journal beside the result: what was interrupted goes on from there. No
     profile or scenario is changed.
     """
-    from pocketsim.calibration.fit.inverse.remake import as_toml, remake
+    from pocketsim.calibration.inverse.remake import as_toml, remake
 
     result_file = out or Path("runs/fits") / f"{fit.stem}.toml"
     output_paths.check_outside_runs(result_file)
@@ -62,7 +62,7 @@ def _tell(trial: Trial, number: int) -> None:
 
 
 def _print(result: Result) -> None:
-    from pocketsim.calibration.fit.inverse.remake import parameter_table
+    from pocketsim.calibration.inverse.remake import parameter_table
 
     rows = []
     for number in range(len(result.loaded.fit.parameters)):

@@ -48,7 +48,7 @@ def sensitivity(
     What is made is kept in a journal beside the table: what was interrupted goes on from there. No
     profile or scenario is changed.
     """
-    from pocketsim.calibration.fit.inverse import sensitivity as table
+    from pocketsim.calibration.inverse import sensitivity as table
     from pocketsim.sim.base.designs import doubt_of_samples
 
     if samples & (samples - 1):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.cli.ui import output_folder
 from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import ScenarioError

@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
-import pocketsim.calibration.fit.inverse.document
+import pocketsim.calibration.inverse.document
 import pocketsim.calibration.fit.probe_report
 import pocketsim.sim.devices.implementation
 import pocketsim.sim.devices.profile
@@ -133,7 +133,7 @@ def test_the_models_are_all_looked_at():
     assert {"sim.Scenario", "sim.SweepDocument", "sim.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
     assert len(SECTIONS) > 50
-    assert pocketsim.calibration.fit.inverse.document.Parameter in SECTIONS
+    assert pocketsim.calibration.inverse.document.Parameter in SECTIONS
     assert pocketsim.sim.scenario.document.Scenario in SECTIONS
 
 
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_said_in_the_users_words(model):
 def test_a_name_that_no_parameter_may_have_is_refused_with_what_it_may_be():
     given = {"document": "a.toml", "key": "b", "name": "Sleep"}
     with pytest.raises(ScenarioError) as caught:
-        documents.validate(pocketsim.calibration.fit.inverse.document.Parameter, given, "fit.toml")
+        documents.validate(pocketsim.calibration.inverse.document.Parameter, given, "fit.toml")
     said = "fit.toml: name: must be text that matches ^[a-z][a-z0-9_]*$, not 'Sleep'"
     assert str(caught.value) == said
 

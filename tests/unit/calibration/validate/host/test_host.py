@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pocketsim import on_host
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
     blocks,
     design,

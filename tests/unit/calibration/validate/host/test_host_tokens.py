@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate.host.judging import FLOOR_MAX
 from pocketsim.calibration.validate.host.tokens import (
     design,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate.host import blocks, computer, design, ends, measuring
 from pocketsim.calibration.validate.host.design import QUICK
 from pocketsim.calibration.validate.host.measuring import Bench

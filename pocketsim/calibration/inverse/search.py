@@ -17,10 +17,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pocketsim.calibration.fit.inverse.document import Parameter
-    from pocketsim.calibration.fit.inverse.places import Unit
-    from pocketsim.calibration.fit.inverse.priors import Scale
-    from pocketsim.calibration.fit.inverse.trials import Trial, Trials, Values
+    from pocketsim.calibration.inverse.document import Parameter
+    from pocketsim.calibration.inverse.places import Unit
+    from pocketsim.calibration.inverse.priors import Scale
+    from pocketsim.calibration.inverse.trials import Trial, Trials, Values
 
 At = tuple[float, ...]
 """Where a trial lies: for each parameter that is no choice, on its scale."""

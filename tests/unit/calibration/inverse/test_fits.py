@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from pocketsim.calibration.fit.inverse import document, likelihood, places, priors
-from pocketsim.calibration.fit.inverse.document import Rows
+from pocketsim.calibration.inverse import document, likelihood, places, priors
+from pocketsim.calibration.inverse.document import Rows
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.answers import RungKey
 from pocketsim.sim.base.documents import key_path
@@ -348,7 +348,7 @@ def test_a_row_that_is_not_there_names_the_nearest(tmp_path):
 @pytest.mark.engine
 @pytest.mark.parametrize("name", ["own_trades", "churn_file"])
 def test_a_scenario_with_files_of_data_is_measured(name, tmp_path):
-    from pocketsim.calibration.fit.inverse.patched import Scenarios
+    from pocketsim.calibration.inverse.patched import Scenarios
     from pocketsim.sim.run.forks import Forks
 
     scenario = f"scenarios/own_data/{name}.toml"

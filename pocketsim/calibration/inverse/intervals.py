@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.calibration.fit.inverse.search import At, Search
-    from pocketsim.calibration.fit.inverse.trials import Trial
+    from pocketsim.calibration.inverse.search import At, Search
+    from pocketsim.calibration.inverse.trials import Trial
 
 
 @dataclass(frozen=True)

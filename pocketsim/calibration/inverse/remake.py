@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pocketsim import sim
-from pocketsim.calibration.fit.inverse import document, intervals, places, priors
-from pocketsim.calibration.fit.inverse.search import Search, Space
-from pocketsim.calibration.fit.inverse.trials import Trial, Trials, session
+from pocketsim.calibration.inverse import document, intervals, places, priors
+from pocketsim.calibration.inverse.search import Search, Space
+from pocketsim.calibration.inverse.trials import Trial, Trials, session
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.run.forks import Forks
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pocketsim.calibration.fit.inverse.document import Loaded, Parameter
-    from pocketsim.calibration.fit.inverse.intervals import Interval
-    from pocketsim.calibration.fit.inverse.trials import Values
+    from pocketsim.calibration.inverse.document import Loaded, Parameter
+    from pocketsim.calibration.inverse.intervals import Interval
+    from pocketsim.calibration.inverse.trials import Values
 
 
 @dataclass(frozen=True)

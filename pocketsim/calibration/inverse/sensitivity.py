@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pocketsim import sim
-from pocketsim.calibration.fit.inverse import sobol
-from pocketsim.calibration.fit.inverse.doubling import Doubling, Number, behind, numbers
-from pocketsim.calibration.fit.inverse.journal import Journal
-from pocketsim.calibration.fit.inverse.places import ROOT
+from pocketsim.calibration.inverse import sobol
+from pocketsim.calibration.inverse.doubling import Doubling, Number, behind, numbers
+from pocketsim.calibration.inverse.journal import Journal
+from pocketsim.calibration.inverse.places import ROOT
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.comparison import needs_simulation
 from pocketsim.calibration.validate.sensitivity import FILE, Entry, as_table, from_table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pocketsim.calibration.fit.inverse.sobol import Index
+    from pocketsim.calibration.inverse.sobol import Index
 
 
 @dataclass(frozen=True)

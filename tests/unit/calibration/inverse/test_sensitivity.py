@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pocketsim.calibration.fit.inverse import doubling, sobol
-from pocketsim.calibration.fit.inverse import sensitivity as table
-from pocketsim.calibration.fit.inverse.doubling import Doubling, Number
-from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.inverse import doubling, sobol
+from pocketsim.calibration.inverse import sensitivity as table
+from pocketsim.calibration.inverse.doubling import Doubling, Number
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.validate import published, sensitivity
 from pocketsim.calibration.validate.answers import RungKey, answer
 from pocketsim.calibration.validate.comparison import needs_simulation

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pocketsim.calibration.fit.inverse.document import Parameter
-    from pocketsim.calibration.fit.inverse.places import Unit
+    from pocketsim.calibration.inverse.document import Parameter
+    from pocketsim.calibration.inverse.places import Unit
 
 
 @dataclass(frozen=True)

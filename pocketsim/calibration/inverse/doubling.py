@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scipy import stats
 
-from pocketsim.calibration.fit.inverse import places
-from pocketsim.calibration.fit.inverse.document import Place
-from pocketsim.calibration.fit.inverse.patched import Scenarios
+from pocketsim.calibration.inverse import places
+from pocketsim.calibration.inverse.document import Place
+from pocketsim.calibration.inverse.patched import Scenarios
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.answers import Comparison, matching
 from pocketsim.calibration.validate.comparison import answered

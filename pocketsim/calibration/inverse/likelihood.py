@@ -21,7 +21,7 @@ from pocketsim.sim.metrics.intervals import Z_95
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pocketsim.calibration.fit.inverse.document import Target
+    from pocketsim.calibration.inverse.document import Target
     from pocketsim.calibration.validate.block_sizes import Replay
 
 

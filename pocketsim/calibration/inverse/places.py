@@ -20,7 +20,7 @@ from pocketsim.sim.scenario.load import parse_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.calibration.fit.inverse.document import Loaded, Parameter, Place
+    from pocketsim.calibration.inverse.document import Loaded, Parameter, Place
 
 ROOT = Path(__file__).resolve().parents[3]
 """The project, to which documents are relative."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pocketsim.calibration.fit.inverse.doubling import Played, by_repetition, is_part
+from pocketsim.calibration.inverse.doubling import Played, by_repetition, is_part
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.streams import stream
@@ -22,9 +22,9 @@ from pocketsim.sim.base.streams import stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pocketsim.calibration.fit.inverse.document import Place
-    from pocketsim.calibration.fit.inverse.doubling import Number
-    from pocketsim.calibration.fit.inverse.journal import Journal
+    from pocketsim.calibration.inverse.document import Place
+    from pocketsim.calibration.inverse.doubling import Number
+    from pocketsim.calibration.inverse.journal import Journal
     from pocketsim.calibration.validate import published
     from pocketsim.calibration.validate.answers import RungKey
     from pocketsim.sim.run.forks import Forks
