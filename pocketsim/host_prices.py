@@ -14,7 +14,7 @@ import numpy as np
 
 from pocketsim.calibration.fit.kernels import SOURCES
 from pocketsim.calibration.fit.looks import cases, look
-from pocketsim.calibration.validate.host.tokens.design import MEMORY
+from pocketsim.calibration.host.tokens.design import MEMORY
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:

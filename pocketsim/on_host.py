@@ -1,6 +1,6 @@
 """This host against its own simulation: measure it, calibrate it, trade on it, simulate the same.
 
-What is compared and how is `calibration.validate.host`'s; here probe reports become the profile
+What is compared and how is `calibration.host`'s; here probe reports become the profile
 that both halves rest on, and files are written.
 """
 
@@ -24,15 +24,15 @@ from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, waking_calls
 from pocketsim.calibration.fit.write import write_profile
-from pocketsim.calibration.validate.host import computer, design, processes
-from pocketsim.calibration.validate.host.blocks import measure
-from pocketsim.calibration.validate.host.comparing import Comparison, Host
-from pocketsim.calibration.validate.host.measuring import Bench
-from pocketsim.calibration.validate.host.prediction import Documents
-from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
-from pocketsim.calibration.validate.host.tokens import design as token_design
-from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
-from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
+from pocketsim.calibration.host import computer, design, processes
+from pocketsim.calibration.host.blocks import measure
+from pocketsim.calibration.host.comparing import Comparison, Host
+from pocketsim.calibration.host.measuring import Bench
+from pocketsim.calibration.host.prediction import Documents
+from pocketsim.calibration.host.tokens import comparing as token_comparing
+from pocketsim.calibration.host.tokens import design as token_design
+from pocketsim.calibration.host.tokens import measuring as token_measuring
+from pocketsim.calibration.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
-    from pocketsim.calibration.validate.host.blocks import Measured
-    from pocketsim.calibration.validate.host.design import Effort, Point
-    from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
-    from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs, Counter
+    from pocketsim.calibration.host.blocks import Measured
+    from pocketsim.calibration.host.design import Effort, Point
+    from pocketsim.calibration.host.tokens.comparing import TokenComparison
+    from pocketsim.calibration.host.tokens.design import Batch
+    from pocketsim.calibration.host.tokens.design import Effort as TokenEffort
+    from pocketsim.calibration.host.tokens.measuring import Costs, Counter
     from pocketsim.on_other import OtherValidation
 
 

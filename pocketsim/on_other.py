@@ -1,6 +1,6 @@
 """Another device on this computer against both profiles: measure it, trade on it, simulate twice.
 
-What is compared and how is `calibration.validate.host.other`'s. This computer's profile comes from
+What is compared and how is `calibration.host.other`'s. This computer's profile comes from
 a file: of the comparison that was just made (`on_host`), or of an earlier one.
 """
 
@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 from pocketsim import on_host, sim
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.inverse.journal import Journal
-from pocketsim.calibration.validate.host import computer, other, processes
-from pocketsim.calibration.validate.host.blocks import measure
-from pocketsim.calibration.validate.host.measuring import Bench
-from pocketsim.calibration.validate.host.prediction import Documents
+from pocketsim.calibration.host import computer, other, processes
+from pocketsim.calibration.host.blocks import measure
+from pocketsim.calibration.host.measuring import Bench
+from pocketsim.calibration.host.prediction import Documents
 from pocketsim.sim.devices.profile import load as load_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
-    from pocketsim.calibration.validate.host.blocks import Measured
-    from pocketsim.calibration.validate.host.design import Effort
-    from pocketsim.calibration.validate.host.other import OtherComparison
+    from pocketsim.calibration.host.blocks import Measured
+    from pocketsim.calibration.host.design import Effort
+    from pocketsim.calibration.host.other import OtherComparison
 
 
 @dataclass(frozen=True)

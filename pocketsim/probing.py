@@ -1,6 +1,6 @@
 """The device probe from Python: its report of this computer, real trades on it, and their logs.
 
-How a trade's processes are started is `calibration.validate.host.ends`', how a log is read
+How a trade's processes are started is `calibration.host.ends`', how a log is read
 `sim.export.phone_logs`'. What does not live here: comparing many points, which is `pocketsim
 validate host`.
 """
@@ -103,7 +103,7 @@ class Probe:
         It measures on the two cores that `trade` uses. Raises EnvironmentMissingError, a UserError,
         where the probe fails or there is one core alone.
         """
-        from pocketsim.calibration.validate.host import computer, measuring
+        from pocketsim.calibration.host import computer, measuring
 
         target = at_home(path)
         cores = computer.cores(os.sched_getaffinity(0))
@@ -138,7 +138,7 @@ class Probe:
         Raises EnvironmentMissingError, a UserError, where the probe fails or there is one core
         alone.
         """
-        from pocketsim.calibration.validate.host import computer, ends
+        from pocketsim.calibration.host import computer, ends
 
         log = at_home(path)
         if log.suffix != ".jsonl":

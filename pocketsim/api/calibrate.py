@@ -220,7 +220,7 @@ def pinned(profile: str | Path, path: Path, reports: Sequence[Path]) -> str:
     """Return what `pin_profile` writes; nothing is written."""
     from pocketsim.calibration.fit import probe_report
     from pocketsim.calibration.fit.wakes import PRICED_REST_S, waking_calls
-    from pocketsim.calibration.validate.host.processes import as_a_process
+    from pocketsim.calibration.host.processes import as_a_process
 
     _check_suffix(path)
     found = [probe_report.load(one) for one in reports]

@@ -13,7 +13,7 @@ from pocketsim.cli.ui import output_paths as targets
 from pocketsim.sim.base.errors import UserError
 
 if TYPE_CHECKING:
-    from pocketsim.calibration.validate.host.design import Effort
+    from pocketsim.calibration.host.design import Effort
     from pocketsim.on_host import HostValidation
     from pocketsim.on_other import OtherValidation
 
@@ -49,7 +49,7 @@ def device(probe: Path | None, profile: Path | None, *, quick: bool, no_bar: boo
 
     Raises UserError for options that say something of none, EnvironmentMissingError for no probe.
     """
-    from pocketsim.calibration.validate.host import other
+    from pocketsim.calibration.host import other
     from pocketsim.probing import probe_file
 
     if probe is None:
@@ -92,7 +92,7 @@ def alone(one: Device, out: Path, profile: Path, jobs: int, *, json: bool) -> No
 
 def print_rows(result: OtherValidation) -> None:
     """Print the table of points, and how to read it."""
-    from pocketsim.calibration.validate.host import other_tables
+    from pocketsim.calibration.host import other_tables
 
     rows = other_tables.rows_of(result.comparison.rows)
     console.table("another device", other_tables.HEAD, rows)
@@ -111,7 +111,7 @@ def sentences(result: OtherValidation) -> list[str]:
 
 def _validated(one: Device, out: Path, profile: Path, jobs: int) -> OtherValidation:
     from pocketsim import on_other
-    from pocketsim.calibration.validate.host import other, tables
+    from pocketsim.calibration.host import other, tables
 
     rows = tables.design_rows(other.design(one.effort))
     console.table("points of another device", tables.DESIGN_HEAD, rows, write=console.say)
@@ -119,7 +119,7 @@ def _validated(one: Device, out: Path, profile: Path, jobs: int) -> OtherValidat
 
 
 def _print(result: OtherValidation, told: list[str]) -> None:
-    from pocketsim.calibration.validate.host import tables
+    from pocketsim.calibration.host import tables
 
     print_rows(result)
     if result.comparison.bars:

@@ -49,7 +49,7 @@ def host(  # noqa: PLR0913 - each is an option
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
-    from pocketsim.calibration.validate.host import design
+    from pocketsim.calibration.host import design
     from pocketsim.probing import probe_file
 
     several = jobs or default_jobs()
@@ -76,7 +76,7 @@ def host(  # noqa: PLR0913 - each is an option
 
 def _tell_design(effort: object) -> None:
     """Say which points fit and which are held out, before anything is measured."""
-    from pocketsim.calibration.validate.host import design, tables
+    from pocketsim.calibration.host import design, tables
 
     assert isinstance(effort, design.Effort)
     rows = tables.design_rows(design.design(effort))
@@ -96,8 +96,8 @@ def _write(result: HostValidation, out: Path) -> None:
 
 
 def _print(result: HostValidation) -> None:
-    from pocketsim.calibration.validate.host import tables
-    from pocketsim.calibration.validate.host.tokens import tables as token_tables
+    from pocketsim.calibration.host import tables
+    from pocketsim.calibration.host.tokens import tables as token_tables
 
     judgement = result.comparison.judgement
     console.table("points", tables.POINT_HEAD, tables.point_rows(judgement.rows))
@@ -116,7 +116,7 @@ def _print(result: HostValidation) -> None:
 
 
 def _sentences(result: HostValidation) -> list[str]:
-    from pocketsim.calibration.validate.host import tables
+    from pocketsim.calibration.host import tables
 
     told = result.data["host"]
     cores = told["cores_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host import judging, tables
+from pocketsim.calibration.host import judging, tables
 from pocketsim.report import host_other as other_section
 from pocketsim.report import host_parts
 from pocketsim.report import host_tokens as token_section
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from pocketsim.calibration.validate.host.comparing import Comparison
-    from pocketsim.calibration.validate.host.judging import Compared, Error, Row
-    from pocketsim.calibration.validate.host.other import OtherComparison
-    from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
+    from pocketsim.calibration.host.comparing import Comparison
+    from pocketsim.calibration.host.judging import Compared, Error, Row
+    from pocketsim.calibration.host.other import OtherComparison
+    from pocketsim.calibration.host.tokens.comparing import TokenComparison
 
 
 def page(

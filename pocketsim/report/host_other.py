@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host import other_tables
+from pocketsim.calibration.host import other_tables
 from pocketsim.report import host_parts
 from pocketsim.report.html.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.calibration.validate.host.other import OtherComparison
+    from pocketsim.calibration.host.other import OtherComparison
 
 
 def page(other: OtherComparison, title: str, said: Sequence[str]) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host import tables
+from pocketsim.calibration.host import tables
 from pocketsim.report.html.page import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.calibration.validate.host.judging import Bar
+    from pocketsim.calibration.host.judging import Bar
     from pocketsim.report.html.page import Page
 
 

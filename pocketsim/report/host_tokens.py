@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host.tokens import tables
-from pocketsim.calibration.validate.host.tokens.judging import operation_s
+from pocketsim.calibration.host.tokens import tables
+from pocketsim.calibration.host.tokens.judging import operation_s
 from pocketsim.report import host_parts
 from pocketsim.report.charts import theme
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
-    from pocketsim.calibration.validate.host.tokens.judging import Row
+    from pocketsim.calibration.host.tokens.comparing import TokenComparison
+    from pocketsim.calibration.host.tokens.judging import Row
     from pocketsim.report.html.page import Page
 
 

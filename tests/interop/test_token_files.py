@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from pocketsim.calibration.validate.host.tokens import design, measuring
-from pocketsim.calibration.validate.host.tokens.design import MEMORY, Batch
+from pocketsim.calibration.host.tokens import design, measuring
+from pocketsim.calibration.host.tokens.design import MEMORY, Batch
 
 TOKENS = 100
 COMMANDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pocketsim.calibration.validate.host import prediction
+from pocketsim.calibration.host import prediction
 
 
 def documents(device, beside_relay=None):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pocketsim.calibration.validate.host.tokens import design, judging, prediction
-from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
-from pocketsim.calibration.validate.host.tokens.design import (
+from pocketsim.calibration.host.tokens import design, judging, prediction
+from pocketsim.calibration.host.tokens.comparing import TokenComparison
+from pocketsim.calibration.host.tokens.design import (
     CHECK,
     DISK,
     FULL,

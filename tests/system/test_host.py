@@ -10,16 +10,16 @@ import pytest
 from conftest import command_line
 
 from pocketsim.calibration.inverse.journal import Journal
-from pocketsim.calibration.validate.host import (
+from pocketsim.calibration.host import (
     design,
     figures,
     prediction,
     processes,
 )
-from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
-from pocketsim.calibration.validate.host.tokens import design as token_design
-from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
-from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
+from pocketsim.calibration.host.design import CARRIERS, QUICK
+from pocketsim.calibration.host.tokens import design as token_design
+from pocketsim.calibration.host.tokens import prediction as token_prediction
+from pocketsim.calibration.host.tokens.design import CHECK, SIGN, Stage
 from support import fake_probe
 
 pytestmark = pytest.mark.engine

@@ -38,6 +38,10 @@ ARROWS: dict[str, set[str]] = {
         *("sim._engine", "sim.base", "sim.devices", "sim.metrics"),
         *("sim.run", "sim.scenario", "sim.trace", "sim.export"),
     },
+    "calibration.host": {
+        *("sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario", "sim.trace"),
+        "sim.export",
+    },
     "calibration.inverse": {
         *("sim", "sim.base", "sim.devices", "sim.metrics"),
         *("sim.plan", "sim.run", "sim.scenario"),

@@ -10,7 +10,7 @@ import pytest
 import pocketsim as ps
 from pocketsim import probing
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.validate.host import computer
+from pocketsim.calibration.host import computer
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.calibration.validate.host.discrepancy import Discrepancy, variance_left
+from pocketsim.calibration.host.discrepancy import Discrepancy, variance_left
 from pocketsim.sim.base.model_error import half_log, widened
 from pocketsim.sim.metrics.intervals import Z_95
 

@@ -7,7 +7,7 @@ import pytest
 
 from pocketsim.calibration.fit import pace, quic_wakes, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
-from pocketsim.calibration.validate.host import processes
+from pocketsim.calibration.host import processes
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
 from pocketsim.sim.plan.build_plan import build_plan

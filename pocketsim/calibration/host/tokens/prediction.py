@@ -13,9 +13,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pocketsim.calibration.validate.host.prediction import made_from
-from pocketsim.calibration.validate.host.tokens import design
-from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
+from pocketsim.calibration.host.prediction import made_from
+from pocketsim.calibration.host.tokens import design
+from pocketsim.calibration.host.tokens.design import CHECK, SIGN, Stage
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.run import results, runner
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs
+    from pocketsim.calibration.host.measuring import Kept
+    from pocketsim.calibration.host.tokens.design import Batch, Command, Effort
+    from pocketsim.calibration.host.tokens.measuring import Costs
 
 Stages = dict[Stage, float]
 """How long the stages of one simulated ring took, s."""

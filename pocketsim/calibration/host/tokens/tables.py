@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host.tokens.judging import NULLS
+from pocketsim.calibration.host.tokens.judging import NULLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.calibration.validate.host.tokens.judging import Row
+    from pocketsim.calibration.host.tokens.judging import Row
 
 HEAD = (
     *("operation", "tokens", "folder", "ms real", "predicted", "machine", "idle commands"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host.judging import RTT_P50, RTT_P95
+from pocketsim.calibration.host.judging import RTT_P50, RTT_P95
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.calibration.validate.host.judging import Row
+    from pocketsim.calibration.host.judging import Row
 
 HEAD = (
     *("point", "carrier", "load", "payload", "p50 ms real", "its own profile", "90 %"),

@@ -6,19 +6,19 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host import figures as of_events
-from pocketsim.calibration.validate.host import judging, prediction
-from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.judging import Compared, Judgement
-from pocketsim.calibration.validate.host.prediction import MEAN, POSTERIOR
+from pocketsim.calibration.host import figures as of_events
+from pocketsim.calibration.host import judging, prediction
+from pocketsim.calibration.host.figures import Figures
+from pocketsim.calibration.host.judging import Compared, Judgement
+from pocketsim.calibration.host.prediction import MEAN, POSTERIOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pocketsim.calibration.validate.host.blocks import Measured
-    from pocketsim.calibration.validate.host.design import Effort
-    from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.prediction import Documents
+    from pocketsim.calibration.host.blocks import Measured
+    from pocketsim.calibration.host.design import Effort
+    from pocketsim.calibration.host.measuring import Kept
+    from pocketsim.calibration.host.prediction import Documents
 
     KernelRtt = Callable[[float], tuple[float, float]]
     """Median and 95th percentile of the round trip of a datagram of so many bytes, s."""

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.calibration.validate.host.comparing import Host
-from pocketsim.calibration.validate.host.computer import Cores
-from pocketsim.calibration.validate.host.design import PAYLOADS_BYTES, SEED, Effort, Point
-from pocketsim.calibration.validate.host.judging import P50_MAX, P95_MAX, RTT_P50, RTT_P95, Bar
+from pocketsim.calibration.host.comparing import Host
+from pocketsim.calibration.host.computer import Cores
+from pocketsim.calibration.host.design import PAYLOADS_BYTES, SEED, Effort, Point
+from pocketsim.calibration.host.judging import P50_MAX, P95_MAX, RTT_P50, RTT_P95, Bar
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pocketsim.calibration.validate.host.blocks import Measured
-    from pocketsim.calibration.validate.host.comparing import Comparison, KernelRtt
-    from pocketsim.calibration.validate.host.judging import Row
-    from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.prediction import Documents
+    from pocketsim.calibration.host.blocks import Measured
+    from pocketsim.calibration.host.comparing import Comparison, KernelRtt
+    from pocketsim.calibration.host.judging import Row
+    from pocketsim.calibration.host.measuring import Kept
+    from pocketsim.calibration.host.prediction import Documents
 
 CARRIERS = ("udp", "quic_keep", "quic_reconnect")
 LOADS = (0.1, 0.7)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pocketsim import on_host, on_other
-from pocketsim.calibration.validate.host import (
+from pocketsim.calibration.host import (
     blocks,
     comparing,
     judging,
@@ -18,11 +18,11 @@ from pocketsim.calibration.validate.host import (
     other_tables,
     prediction,
 )
-from pocketsim.calibration.validate.host.comparing import Comparison
-from pocketsim.calibration.validate.host.computer import Cores
-from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.judging import Compared
-from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.calibration.host.comparing import Comparison
+from pocketsim.calibration.host.computer import Cores
+from pocketsim.calibration.host.figures import Figures
+from pocketsim.calibration.host.judging import Compared
+from pocketsim.calibration.host.measuring import Bench
 from pocketsim.cli import hosting
 from pocketsim.report import host as page
 from pocketsim.report import host_other

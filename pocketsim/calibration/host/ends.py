@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.validate.host import computer
-from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
+from pocketsim.calibration.host import computer
+from pocketsim.calibration.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pocketsim.calibration.validate.host.computer import Cores
-    from pocketsim.calibration.validate.host.design import Point
+    from pocketsim.calibration.host.computer import Cores
+    from pocketsim.calibration.host.design import Point
 
     Command = Sequence[str | Path]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host.judging import (
+from pocketsim.calibration.host.judging import (
     QUANTITIES,
     ROUND_TRIPS,
     RTT_P50,
@@ -16,8 +16,8 @@ from pocketsim.calibration.validate.host.judging import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.calibration.validate.host.design import Point
-    from pocketsim.calibration.validate.host.judging import Bar, Error, Judgement, Row
+    from pocketsim.calibration.host.design import Point
+    from pocketsim.calibration.host.judging import Bar, Error, Judgement, Row
 
 POINT_HEAD = (
     *("point", "carrier", "load", "payload", "relay", "use"),

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pocketsim.calibration.validate.host import computer
-from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discrepancy
-from pocketsim.calibration.validate.host.judging import RTT_P50, RTT_P95, Judgement
+from pocketsim.calibration.host import computer
+from pocketsim.calibration.host.discrepancy import NOTHING_KNOWN, Discrepancy
+from pocketsim.calibration.host.judging import RTT_P50, RTT_P95, Judgement
 from pocketsim.cli import hosting
 from pocketsim.sim.base.errors import EnvironmentMissingError
 

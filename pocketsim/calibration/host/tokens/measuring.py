@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pocketsim.calibration.validate.host import computer
-from pocketsim.calibration.validate.host.tokens import design
-from pocketsim.calibration.validate.host.tokens.design import Batch
+from pocketsim.calibration.host import computer
+from pocketsim.calibration.host.tokens import design
+from pocketsim.calibration.host.tokens.design import Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.tokens.design import Command, Effort
+    from pocketsim.calibration.host.measuring import Kept
+    from pocketsim.calibration.host.tokens.design import Command, Effort
 
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""

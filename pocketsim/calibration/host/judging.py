@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.calibration.validate.host import discrepancy
-from pocketsim.calibration.validate.host.design import SEED
+from pocketsim.calibration.host import discrepancy
+from pocketsim.calibration.host.design import SEED
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pocketsim.calibration.validate.host.design import Effort, Point
-    from pocketsim.calibration.validate.host.discrepancy import Discrepancy
-    from pocketsim.calibration.validate.host.figures import Figures
+    from pocketsim.calibration.host.design import Effort, Point
+    from pocketsim.calibration.host.discrepancy import Discrepancy
+    from pocketsim.calibration.host.figures import Figures
 
 RTT_P50, RTT_P95 = "rtt_p50_s", "rtt_p95_s"
 STORE_RATE, SUCCESS = "store_rate_per_s", "success_ratio"

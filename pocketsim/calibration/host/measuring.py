@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pocketsim.calibration.validate.host import computer, ends, figures, prediction
-from pocketsim.calibration.validate.host.ends import Asked
+from pocketsim.calibration.host import computer, ends, figures, prediction
+from pocketsim.calibration.host.ends import Asked
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.export import phone_logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pocketsim.calibration.validate.host.computer import Cores
-    from pocketsim.calibration.validate.host.design import Effort, Point
-    from pocketsim.calibration.validate.host.ends import Traded
-    from pocketsim.calibration.validate.host.figures import Figures, Judged
+    from pocketsim.calibration.host.computer import Cores
+    from pocketsim.calibration.host.design import Effort, Point
+    from pocketsim.calibration.host.ends import Traded
+    from pocketsim.calibration.host.figures import Figures, Judged
 
 
 class Kept(Protocol):

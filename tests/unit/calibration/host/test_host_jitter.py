@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pocketsim.calibration.validate.host import jitter
+from pocketsim.calibration.host import jitter
 
 
 def lateness_s(median_s, sigma, spacing_s, count=200_000):

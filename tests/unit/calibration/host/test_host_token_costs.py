@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pocketsim.calibration.validate.host.tokens import design, prediction
-from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY, OPERATIONS, Batch
+from pocketsim.calibration.host.tokens import design, prediction
+from pocketsim.calibration.host.tokens.design import DISK, MEMORY, OPERATIONS, Batch
 from support.token_batches import FILE_S, Free
 
 TEN = Batch(10, DISK)

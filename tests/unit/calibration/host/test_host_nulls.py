@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from pocketsim.calibration.validate.host import judging
-from pocketsim.calibration.validate.host.design import FULL, design
-from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.judging import RTT_P50, RTT_P95, Compared
+from pocketsim.calibration.host import judging
+from pocketsim.calibration.host.design import FULL, design
+from pocketsim.calibration.host.figures import Figures
+from pocketsim.calibration.host.judging import RTT_P50, RTT_P95, Compared
 
 LOST = Figures(5, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)
 

@@ -10,7 +10,7 @@ import pytest
 
 from pocketsim import on_host
 from pocketsim.calibration.inverse.journal import Journal
-from pocketsim.calibration.validate.host import (
+from pocketsim.calibration.host import (
     blocks,
     design,
     figures,
@@ -18,10 +18,10 @@ from pocketsim.calibration.validate.host import (
     prediction,
     tables,
 )
-from pocketsim.calibration.validate.host.comparing import Comparison, Host
-from pocketsim.calibration.validate.host.design import FULL, QUICK
-from pocketsim.calibration.validate.host.figures import Figures, Judged
-from pocketsim.calibration.validate.host.judging import Compared
+from pocketsim.calibration.host.comparing import Comparison, Host
+from pocketsim.calibration.host.design import FULL, QUICK
+from pocketsim.calibration.host.figures import Figures, Judged
+from pocketsim.calibration.host.judging import Compared
 from pocketsim.report import host as page
 from pocketsim.sim import trace
 from pocketsim.sim.devices.profile import DEVICES

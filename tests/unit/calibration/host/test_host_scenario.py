@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from pocketsim.calibration.validate.host import design, measuring, prediction, processes
-from pocketsim.calibration.validate.host.design import FULL
+from pocketsim.calibration.host import design, measuring, prediction, processes
+from pocketsim.calibration.host.design import FULL
 from pocketsim.sim.devices.profile import DEVICES
 from pocketsim.sim.devices.profile import load as load_device
 from support.host_documents import documents

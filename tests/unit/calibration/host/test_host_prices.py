@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY
+from pocketsim.calibration.host.tokens.design import DISK, MEMORY
 from pocketsim.host_prices import ReportPrices
 from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError

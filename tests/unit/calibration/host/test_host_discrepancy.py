@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pocketsim.calibration.validate.host import discrepancy, judging
-from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discrepancy, of_errors
+from pocketsim.calibration.host import discrepancy, judging
+from pocketsim.calibration.host.discrepancy import NOTHING_KNOWN, Discrepancy, of_errors
 
 EDGE = 1.6449  # of 90 % of a normal law, in standard deviations
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.validate.host.design import order
-from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.measuring import forwarding_cpu_s, passage_s
-from pocketsim.calibration.validate.host.prediction import Setting
+from pocketsim.calibration.host.design import order
+from pocketsim.calibration.host.figures import Figures
+from pocketsim.calibration.host.measuring import forwarding_cpu_s, passage_s
+from pocketsim.calibration.host.prediction import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pocketsim.calibration.validate.host.design import Point
-    from pocketsim.calibration.validate.host.measuring import Bench
+    from pocketsim.calibration.host.design import Point
+    from pocketsim.calibration.host.measuring import Bench
 
     Named = Callable[[str], None]
     Told = Callable[[str], None]

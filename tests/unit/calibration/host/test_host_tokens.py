@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from pocketsim.calibration.inverse.journal import Journal
-from pocketsim.calibration.validate.host.judging import FLOOR_MAX
-from pocketsim.calibration.validate.host.tokens import (
+from pocketsim.calibration.host.judging import FLOOR_MAX
+from pocketsim.calibration.host.tokens import (
     design,
     judging,
     measuring,
     prediction,
     tables,
 )
-from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
-from pocketsim.calibration.validate.host.tokens.design import (
+from pocketsim.calibration.host.tokens.comparing import TokenComparison
+from pocketsim.calibration.host.tokens.design import (
     CHECK,
     DISK,
     FULL,

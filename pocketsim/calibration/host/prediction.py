@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.validate.host import figures, jitter
-from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
-from pocketsim.calibration.validate.host.figures import Judged
+from pocketsim.calibration.host import figures, jitter
+from pocketsim.calibration.host.design import BURST_PACKETS, LOSS_RATIO, SEED
+from pocketsim.calibration.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
@@ -29,8 +29,8 @@ from pocketsim.sim.trace.columns import split
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pocketsim.calibration.validate.host.design import Effort, Point
-    from pocketsim.calibration.validate.host.figures import Figures
+    from pocketsim.calibration.host.design import Effort, Point
+    from pocketsim.calibration.host.figures import Figures
 
 
 POSTERIOR, MEAN = "posterior", "mean"

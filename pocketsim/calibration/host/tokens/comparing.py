@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.validate.host.tokens import judging
-from pocketsim.calibration.validate.host.tokens.design import DISK
+from pocketsim.calibration.host.tokens import judging
+from pocketsim.calibration.host.tokens.design import DISK
 
 if TYPE_CHECKING:
-    from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs
-    from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
+    from pocketsim.calibration.host.tokens.design import Batch
+    from pocketsim.calibration.host.tokens.judging import TokenJudgement
+    from pocketsim.calibration.host.tokens.measuring import Costs
+    from pocketsim.calibration.host.tokens.prediction import Prices, Stages
 
 
 @dataclass(frozen=True)

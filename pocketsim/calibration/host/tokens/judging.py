@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.calibration.validate.host.judging import (
+from pocketsim.calibration.host.judging import (
     DROPPED_MAX,
     FLOOR_MAX,
     INTERVAL,
@@ -20,16 +20,16 @@ from pocketsim.calibration.validate.host.judging import (
     Bar,
     floor,
 )
-from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import OPERATIONS
+from pocketsim.calibration.host.tokens import prediction
+from pocketsim.calibration.host.tokens.design import OPERATIONS
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs
-    from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
+    from pocketsim.calibration.host.tokens.design import Batch
+    from pocketsim.calibration.host.tokens.measuring import Costs
+    from pocketsim.calibration.host.tokens.prediction import Prices, Stages
 
 ERROR_MAX = 0.10
 """The largest |log ratio| of a rate, predicted to real."""
