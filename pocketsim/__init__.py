@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pocketsim.api.documents.catalog import devices, implementations, scenarios
     from pocketsim.api.documents.import_data import Imported, import_data
     from pocketsim.api.documents.scenarios import scenario, write_scenario
+    from pocketsim.api.host.probe import Probe, Trade, find_probe, read_trade
     from pocketsim.api.profile_stats import (
         DeviceComparison,
         compare_devices,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from pocketsim.api.results import Run, Runs, load
     from pocketsim.api.run import run
     from pocketsim.api.study import Status, Study
-    from pocketsim.probing import Probe, Trade, find_probe, read_trade
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
     from pocketsim.sim.scenario import Document
 
@@ -55,7 +55,7 @@ _HOMES = {
     **dict.fromkeys(("Difference", "compare"), "pocketsim.api.compare"),
     **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.api.documents.scenarios"),
     **dict.fromkeys(("Imported", "import_data"), "pocketsim.api.documents.import_data"),
-    **dict.fromkeys(("Probe", "Trade", "find_probe", "read_trade"), "pocketsim.probing"),
+    **dict.fromkeys(("Probe", "Trade", "find_probe", "read_trade"), "pocketsim.api.host.probe"),
     **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.api.profiles"),
     "run": "pocketsim.api.run",
     **dict.fromkeys(("Status", "Study"), "pocketsim.api.study"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim import sim
-from pocketsim.cli import doctor, hosting
+from pocketsim.cli import doctor
 from pocketsim.cli.calibrate import implementation, published, reports, this_machine
 from pocketsim.cli.calibrate import sensitivity as calibrate_sensitivity
 from pocketsim.cli.documents import check, import_, list_, new, notebooks, schema, show
@@ -30,6 +30,7 @@ from pocketsim.cli.sweep import collect, plan, sensitivity, slurm, status
 from pocketsim.cli.sweep import report as sweep_report
 from pocketsim.cli.sweep import run as sweep_run
 from pocketsim.cli.ui import console, default_command, examples, options, output_paths
+from pocketsim.cli.validate import host as validate_host
 from pocketsim.cli.validate import published as validate_published
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
@@ -116,7 +117,7 @@ _add(_calibrate, "calibrate this-machine", this_machine.this_machine)
 _add(_calibrate, "calibrate published", published.published)
 _add(_calibrate, "calibrate sensitivity", calibrate_sensitivity.sensitivity)
 _add(_validate, "validate published", validate_published.validate)
-_add(_validate, "validate host", hosting.host)
+_add(_validate, "validate host", validate_host.host)
 
 
 def main() -> None:

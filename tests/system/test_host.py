@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from conftest import command_line
 
-from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.host import (
     design,
     figures,
@@ -20,6 +19,7 @@ from pocketsim.calibration.host.design import CARRIERS, QUICK
 from pocketsim.calibration.host.tokens import design as token_design
 from pocketsim.calibration.host.tokens import prediction as token_prediction
 from pocketsim.calibration.host.tokens.design import CHECK, SIGN, Stage
+from pocketsim.calibration.inverse.journal import Journal
 from support import fake_probe
 
 pytestmark = pytest.mark.engine

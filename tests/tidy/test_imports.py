@@ -36,10 +36,10 @@ ARROWS: dict[str, set[str]] = {
     "calibration": set(),
     "calibration.validate": {
         *("sim._engine", "sim.base", "sim.devices", "sim.metrics"),
-        *("sim.run", "sim.scenario", "sim.trace", "sim.export"),
+        *("sim.run", "sim.scenario"),
     },
     "calibration.host": {
-        *("sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario", "sim.trace"),
+        *("sim.base", "sim.devices", "sim.run", "sim.scenario", "sim.trace"),
         "sim.export",
     },
     "calibration.inverse": {
@@ -48,32 +48,28 @@ ARROWS: dict[str, set[str]] = {
         "calibration.validate",
     },
     "calibration.fit": {
-        *("sim", "sim.base", "sim.devices", "sim.metrics"),
-        *("sim.plan", "sim.run", "sim.scenario"),
-        *("calibration.validate", "calibration.inverse"),
+        *("sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario"),
+        *("calibration.host", "calibration.validate"),
     },
     "pocketsim.report": {
         *("sim.base", "sim.devices", "sim.scenario", "sim.plan", "sim.trace"),
-        *("sim.metrics", "sim.run", "calibration.validate"),
+        *("sim.metrics", "sim.run", "calibration.host", "calibration.validate"),
     },
     "pocketsim.api": {
         *("sim", "sim.base", "sim.devices", "sim.metrics", "sim.run"),
         *("sim.scenario", "sim.export", "sim.importing"),
-        *("calibration.fit", "calibration.inverse", "calibration.validate", "pocketsim.report"),
+        *("calibration.fit", "calibration.host", "calibration.inverse", "calibration.validate"),
+        "pocketsim.report",
     },
     "pocketsim.extend": {
         *("sim.base", "sim.devices", "sim.metrics", "sim.scenario", "sim.trace"),
     },
-    "pocketsim": {
-        *("sim", "sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario", "sim.export"),
-        *("calibration.fit", "calibration.inverse", "calibration.validate"),
-        *("pocketsim.api", "pocketsim.extend"),
-    },
+    "pocketsim": {"sim", "sim.base", "sim.scenario", "pocketsim.api", "pocketsim.extend"},
     "pocketsim.cli": {
         *("sim", "sim.base", "sim.devices", "sim.scenario"),
         *("sim.trace", "sim.metrics", "sim.run", "sim.export"),
-        *("calibration.fit", "calibration.inverse", "calibration.validate"),
-        *("pocketsim", "pocketsim.api", "pocketsim.report"),
+        *("calibration.fit", "calibration.host", "calibration.inverse", "calibration.validate"),
+        *("pocketsim.api", "pocketsim.report"),
     },
 }
 BY_NAME = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.inverse.document import Loaded, Parameter, Place
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 """The project, to which documents are relative."""
 
 DEVICES, IMPLEMENTATIONS = "devices", "implementations"

@@ -25,7 +25,7 @@ MODULES = [
     "pocketsim",
     "pocketsim.api.documents.catalog",
     "pocketsim.api.documents.scenarios",
-    "pocketsim.probing",
+    "pocketsim.api.host.probe",
     "pocketsim.api.profiles",
     "pocketsim.api.results",
     "pocketsim.api.run",

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pocketsim import on_host
-from pocketsim.calibration.inverse.journal import Journal
+from pocketsim.api.host import host_validation
 from pocketsim.calibration.host import (
     blocks,
     design,
@@ -22,7 +21,8 @@ from pocketsim.calibration.host.comparing import Comparison, Host
 from pocketsim.calibration.host.design import FULL, QUICK
 from pocketsim.calibration.host.figures import Figures, Judged
 from pocketsim.calibration.host.judging import Compared
-from pocketsim.report import host as page
+from pocketsim.calibration.inverse.journal import Journal
+from pocketsim.report.host import page
 from pocketsim.sim import trace
 from pocketsim.sim.devices.profile import DEVICES
 from support import host_documents, token_batches
@@ -403,7 +403,7 @@ def test_a_repetition_that_stored_nothing_is_as_late_as_can_be():
         error = found.rows[0].errors[judging.RTT_P50]
         assert error.simulated == pytest.approx(middle * 1.02e-3, rel=1e-2)
         assert (error.error == math.inf) is math.isinf(middle)
-        assert json.loads(json.dumps(on_host.plain(found.rows), allow_nan=False))
+        assert json.loads(json.dumps(host_validation.plain(found.rows), allow_nan=False))
         tables.point_rows(found.rows)
 
 

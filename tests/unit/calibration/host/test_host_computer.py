@@ -8,7 +8,7 @@ import pytest
 from pocketsim.calibration.host import computer
 from pocketsim.calibration.host.discrepancy import NOTHING_KNOWN, Discrepancy
 from pocketsim.calibration.host.judging import RTT_P50, RTT_P95, Judgement
-from pocketsim.cli import hosting
+from pocketsim.cli.validate import host as command
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 OFF_BY = {RTT_P50: Discrepancy(0.12, 5), RTT_P95: NOTHING_KNOWN}
@@ -55,7 +55,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
         cores_apart=[],
         other=None,
     )
-    told = hosting._sentences(whole)
+    told = command._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share
     off_by = "what the model is off by at points of nulls: 0.12 (p50)"
     assert f"Intervals have {off_by}. Each has its point's floor, too." in told

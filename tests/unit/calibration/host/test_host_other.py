@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pocketsim import on_host, on_other
+from pocketsim.api.host import host_validation, second_device
 from pocketsim.calibration.host import (
     blocks,
     comparing,
@@ -23,9 +23,9 @@ from pocketsim.calibration.host.computer import Cores
 from pocketsim.calibration.host.figures import Figures
 from pocketsim.calibration.host.judging import Compared
 from pocketsim.calibration.host.measuring import Bench
-from pocketsim.cli import hosting
-from pocketsim.report import host as page
-from pocketsim.report import host_other
+from pocketsim.cli.validate import host as command
+from pocketsim.report.host import page
+from pocketsim.report.host import second_device as other_page
 from pocketsim.sim.devices.profile import DEVICES
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
@@ -165,18 +165,18 @@ def test_what_is_unknown_meets_no_bar():
 
 def validation(*, is_judged=True, **changes):
     data = {"probe_sha256": "0123456789abcdef", "core": 1, "reports": [{"spoiled": ["hot: <40>"]}]}
-    return on_other.OtherValidation(compared(**changes), is_judged=is_judged, data=data)
+    return second_device.OtherValidation(compared(**changes), is_judged=is_judged, data=data)
 
 
 def test_a_verdict_is_of_both_and_none_of_a_quick_look():
-    assert validation().verdict == on_host.MET
-    assert validation(own=2.0).verdict == on_host.MISSED
-    assert validation(own=2.0, is_judged=False).verdict == on_host.NOT_JUDGED
+    assert validation().verdict == host_validation.MET
+    assert validation(own=2.0).verdict == host_validation.MISSED
+    assert validation(own=2.0, is_judged=False).verdict == host_validation.NOT_JUDGED
     tokens = token_batches.compared()
-    whole = on_host.HostValidation(
+    whole = host_validation.HostValidation(
         compared().own, tokens, is_judged=True, data={"reports": []}, other=validation(own=2.0)
     )
-    assert whole.verdict == on_host.MISSED
+    assert whole.verdict == host_validation.MISSED
     told = json.loads(whole.as_json())["other"]
     alone = json.loads(validation(own=2.0).as_json())
     assert alone == alone | told  # the same, in a file of its own
@@ -187,20 +187,20 @@ def test_a_verdict_is_of_both_and_none_of_a_quick_look():
 
 def test_there_is_no_verdict_where_two_cores_share_no_cache_in_a_report():
     reports = [{"name": name, "cores_apart": name == "turn_1"} for name in ("before", "turn_1")]
-    whole = on_host.HostValidation(
+    whole = host_validation.HostValidation(
         compared().own,
         token_batches.compared(),
         is_judged=True,
         data={"reports": reports},
         other=validation(own=2.0),
     )
-    assert whole.verdict == on_host.NOT_JUDGED
-    told = hosting._no_verdict(whole)
+    assert whole.verdict == host_validation.NOT_JUDGED
+    told = command._no_verdict(whole)
     assert told == (
         "There is no verdict, as the two cores shared no cache in 1 of 2 reports (turn_1)."
     )
     calm = replace(whole, data={"reports": reports[:1]})
-    assert calm.verdict == on_host.MISSED
+    assert calm.verdict == host_validation.MISSED
 
 
 def test_pages_have_every_point_by_both_profiles():
@@ -209,7 +209,7 @@ def test_pages_have_every_point_by_both_profiles():
     assert [row[0] for row in rows] == [point.name for point in POINTS]
     assert all(len(row) == len(other_tables.HEAD) for row in rows)
     assert rows[0][-2] == f"{math.log(0.5):+.3f}"
-    alone = host_other.page(found, "Another device", ["Hot: <40>.", "Verdict: met."])
+    alone = other_page.page(found, "Another device", ["Hot: <40>.", "Verdict: met."])
     beside = page.page(
         found.own, "This host", ["Two cores.", "Verdict: met."], token_batches.compared(), found
     )

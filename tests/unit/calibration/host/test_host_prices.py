@@ -2,9 +2,9 @@
 
 import pytest
 
+from pocketsim.api.host.host_prices import ReportPrices
+from pocketsim.api.host.host_validation import kernel_rtt_s
 from pocketsim.calibration.host.tokens.design import DISK, MEMORY
-from pocketsim.host_prices import ReportPrices
-from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.host.judging import FLOOR_MAX
 from pocketsim.calibration.host.tokens import (
     design,
@@ -28,7 +27,8 @@ from pocketsim.calibration.host.tokens.design import (
     Batch,
     Stage,
 )
-from pocketsim.report import host_tokens
+from pocketsim.calibration.inverse.journal import Journal
+from pocketsim.report.host import tokens as token_section
 from pocketsim.report.html.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.devices.profile import DEVICES
@@ -242,7 +242,7 @@ def test_without_the_disk_memory_is_judged_alone_and_that_is_said():
     (told,) = comparison.as_json()["left_out"]
     assert told.startswith("Nothing was measured on the disk")
     page = Page("this host")
-    host_tokens.add(page, comparison)
+    token_section.add(page, comparison)
     assert told in page.html()
     both = TokenComparison(judgement, {**measured, TEN: ()}, rings)
     assert both.left_out == ()
@@ -314,7 +314,7 @@ def test_a_quick_look_has_no_bars():
 def test_table_and_chart_have_every_row():
     measured, rings, judgement = judged(1.2)
     comparison = TokenComparison(judgement, measured, rings)
-    drawn = host_tokens.chart(comparison)
+    drawn = token_section.chart(comparison)
     *operations, equal = drawn.data
     assert [one.name for one in operations] == list(OPERATIONS)
     assert (equal.name, {len(one.x) for one in operations}) == ("equal", {8})

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.host import blocks, computer, design, ends, measuring
 from pocketsim.calibration.host.design import QUICK
 from pocketsim.calibration.host.measuring import Bench
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
 

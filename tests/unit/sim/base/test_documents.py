@@ -9,8 +9,8 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
-import pocketsim.calibration.inverse.document
 import pocketsim.calibration.fit.probe_report
+import pocketsim.calibration.inverse.document
 import pocketsim.sim.devices.implementation
 import pocketsim.sim.devices.profile
 import pocketsim.sim.run.sweep

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from pocketsim.calibration.fit import probe_report, split
 from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.inverse import document as fit_document
 from pocketsim.calibration.inverse import places
-from pocketsim.calibration.fit.write import write_profile
 from pocketsim.sim.base.documents import key_path
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation, profile

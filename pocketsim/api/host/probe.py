@@ -166,7 +166,7 @@ def probe_file(named: Path | None = None) -> Path:
 
     Raises EnvironmentMissingError with what builds one.
     """
-    project = Path(__file__).resolve().parents[1]
+    project = Path(__file__).resolve().parents[3]
     usual = [folder / "build/bin/probe" for folder in (Path(), project)]
     on_path = shutil.which("probe")
     tried = [at_home(named)] if named else [*usual, *([Path(on_path)] if on_path else [])]

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.host import judging, tables
-from pocketsim.report import host_other as other_section
-from pocketsim.report import host_parts
-from pocketsim.report import host_tokens as token_section
 from pocketsim.report.charts import theme
+from pocketsim.report.host import parts
+from pocketsim.report.host import second_device as other_section
+from pocketsim.report.host import tokens as token_section
 from pocketsim.report.html.page import Page
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ def page(
     found = Page(title)
     *measured, verdict = said
     bars = (*judgement.bars, *tokens.judgement.bars, *(other.bars if other else ()))
-    host_parts.begin(found, verdict, bars)
+    parts.begin(found, verdict, bars)
     found.section("points", "Predicted against measured")
     found.paragraph(tables.NOTE)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
     found.section("rows", "Points")
-    found.add(host_parts.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
+    found.add(parts.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
     if other:
         other_section.add(found, other)
-    host_parts.end(found, measured)
+    parts.end(found, measured)
     return found.html()
 
 

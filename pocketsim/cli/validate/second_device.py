@@ -13,9 +13,9 @@ from pocketsim.cli.ui import output_paths as targets
 from pocketsim.sim.base.errors import UserError
 
 if TYPE_CHECKING:
+    from pocketsim.api.host.host_validation import HostValidation
+    from pocketsim.api.host.second_device import OtherValidation
     from pocketsim.calibration.host.design import Effort
-    from pocketsim.on_host import HostValidation
-    from pocketsim.on_other import OtherValidation
 
 Other = Annotated[
     Path | None,
@@ -49,8 +49,8 @@ def device(probe: Path | None, profile: Path | None, *, quick: bool, no_bar: boo
 
     Raises UserError for options that say something of none, EnvironmentMissingError for no probe.
     """
+    from pocketsim.api.host.probe import probe_file
     from pocketsim.calibration.host import other
-    from pocketsim.probing import probe_file
 
     if probe is None:
         for option, is_asked in (("--profile", profile is not None), ("--no-bar", no_bar)):
@@ -70,8 +70,8 @@ def beside(result: HostValidation, one: Device, out: Path, jobs: int) -> HostVal
 
 def alone(one: Device, out: Path, profile: Path, jobs: int, *, json: bool) -> None:
     """Compare another device with an earlier profile; exit 3 if a bar is missed."""
-    from pocketsim import on_host
-    from pocketsim.report import host_other as page
+    from pocketsim.api.host import host_validation
+    from pocketsim.report.host import second_device as page
 
     result = _validated(one, out, profile, jobs)
     with targets.replacing(out / "other.json") as aside:
@@ -86,7 +86,7 @@ def alone(one: Device, out: Path, profile: Path, jobs: int, *, json: bool) -> No
         _print(result, told)
         targets.tell(out / "other.json")
         targets.tell(out / "other.html")
-    if result.verdict == on_host.MISSED:
+    if result.verdict == host_validation.MISSED:
         raise typer.Exit(EXIT_MISSED)
 
 
@@ -110,12 +110,12 @@ def sentences(result: OtherValidation) -> list[str]:
 
 
 def _validated(one: Device, out: Path, profile: Path, jobs: int) -> OtherValidation:
-    from pocketsim import on_other
+    from pocketsim.api.host import second_device
     from pocketsim.calibration.host import other, tables
 
     rows = tables.design_rows(other.design(one.effort))
     console.table("points of another device", tables.DESIGN_HEAD, rows, write=console.say)
-    return on_other.validate_other(out, one.probe, profile, one.effort, jobs, console.say)
+    return second_device.validate_other(out, one.probe, profile, one.effort, jobs, console.say)
 
 
 def _print(result: OtherValidation, told: list[str]) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import comparing_other
 from pocketsim.cli.ui import console
 from pocketsim.cli.ui import output_paths as targets
 from pocketsim.cli.ui.options import AsJson, Jobs
+from pocketsim.cli.validate import second_device
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
-    from pocketsim.on_host import HostValidation
+    from pocketsim.api.host.host_validation import HostValidation
 
 
 def host(  # noqa: PLR0913 - each is an option
@@ -28,9 +28,9 @@ def host(  # noqa: PLR0913 - each is an option
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
     ] = None,
-    other: comparing_other.Other = None,
-    profile: comparing_other.Earlier = None,
-    no_bar: comparing_other.NoBar = False,
+    other: second_device.Other = None,
+    profile: second_device.Earlier = None,
+    no_bar: second_device.NoBar = False,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
@@ -48,21 +48,21 @@ def host(  # noqa: PLR0913 - each is an option
     alone is done, and DIR gets other.json and other.html instead.
     """
     targets.check_outside_runs(out)
-    from pocketsim import on_host
+    from pocketsim.api.host import host_validation
+    from pocketsim.api.host.probe import probe_file
     from pocketsim.calibration.host import design
-    from pocketsim.probing import probe_file
 
     several = jobs or default_jobs()
-    device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
+    device = second_device.device(other, profile, quick=quick, no_bar=no_bar)
     if device is not None and profile is not None:
-        comparing_other.alone(device, out, profile, several, json=as_json)
+        second_device.alone(device, out, profile, several, json=as_json)
         return
     found = probe_file(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    result = on_host.validate_host(out, found, effort, several, console.say)
+    result = host_validation.validate_host(out, found, effort, several, console.say)
     if device is not None:
-        result = comparing_other.beside(result, device, out, several)
+        result = second_device.beside(result, device, out, several)
     _write(result, out)
     if as_json:
         console.data(result.as_json().rstrip())
@@ -70,7 +70,7 @@ def host(  # noqa: PLR0913 - each is an option
         _print(result)
         targets.tell(out / "host.json")
         targets.tell(out / "host.html")
-    if result.verdict == on_host.MISSED:
+    if result.verdict == host_validation.MISSED:
         raise typer.Exit(_EXIT_MISSED)
 
 
@@ -84,7 +84,7 @@ def _tell_design(effort: object) -> None:
 
 
 def _write(result: HostValidation, out: Path) -> None:
-    from pocketsim.report import host as page
+    from pocketsim.report.host import page
 
     with targets.replacing(out / "host.json") as aside:
         aside.write_text(result.as_json(), encoding="utf-8")
@@ -107,7 +107,7 @@ def _print(result: HostValidation) -> None:
     for text in (token_tables.NOTE, *result.tokens.left_out):
         console.data(f"  {text}")
     if result.other:
-        comparing_other.print_rows(result.other)
+        second_device.print_rows(result.other)
     bars = (*judgement.bars, *tokens.bars, *(result.other.comparison.bars if result.other else ()))
     if bars:
         console.table("bars", tables.BAR_HEAD, tables.bar_rows(bars))
@@ -127,7 +127,7 @@ def _sentences(result: HostValidation) -> list[str]:
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         tables.discrepancy_sentence(result.comparison.judgement),
-        *(comparing_other.sentences(result.other) if result.other else ()),
+        *(second_device.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),
         *([_no_verdict(result)] if result.cores_apart else []),
         f"Verdict: {result.verdict}.",

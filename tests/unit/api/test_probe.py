@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pocketsim as ps
-from pocketsim import probing
+from pocketsim.api.host import probe as module
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.host import computer
 from pocketsim.sim.base.errors import EnvironmentMissingError
@@ -30,7 +30,7 @@ def calls(folder):
 
 def test_what_is_built_is_found_and_nothing_is_none(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(probing, "__file__", str(tmp_path / "pocketsim/probing.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "pocketsim/api/host/probe.py"))
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     assert ps.find_probe() is None
     Path("build/bin").mkdir(parents=True)

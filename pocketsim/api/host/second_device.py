@@ -1,7 +1,7 @@
 """Another device on this computer against both profiles: measure it, trade on it, simulate twice.
 
 What is compared and how is `calibration.host.other`'s. This computer's profile comes from
-a file: of the comparison that was just made (`on_host`), or of an earlier one.
+a file: of the comparison that was just made (`host_validation`), or of an earlier one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim import on_host, sim
+from pocketsim import sim
+from pocketsim.api.host import host_validation
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.host import computer, other, processes
 from pocketsim.calibration.host.blocks import measure
 from pocketsim.calibration.host.measuring import Bench
 from pocketsim.calibration.host.prediction import Documents
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.sim.devices.profile import load as load_device
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ class OtherValidation:
     def verdict(self) -> str:
         """`met`, `missed`, or `not judged` of a quick look."""
         if not self.is_judged:
-            return on_host.NOT_JUDGED
-        return on_host.MET if self.is_met else on_host.MISSED
+            return host_validation.NOT_JUDGED
+        return host_validation.MET if self.is_met else host_validation.MISSED
 
     def table(self) -> dict[str, Any]:
         """Return verdict, bars, rows and all raw figures, as JSON has them."""
@@ -60,7 +61,7 @@ class OtherValidation:
         ]
         bars = [{**asdict(bar), "met": bar.is_met} for bar in self.comparison.bars]
         whole = {"verdict": self.verdict, "bars": bars, "rows": rows, **self.data}
-        plain: dict[str, Any] = on_host.plain(whole)
+        plain: dict[str, Any] = host_validation.plain(whole)
         return plain
 
     def as_json(self) -> str:
@@ -104,7 +105,7 @@ def validate_other(
     measured = measure(bench, other.design(effort), report, told)
     reports = [probe_report.load(file) for file in files]
     profile = folder / "profile_other.toml"
-    on_host.calibrate(files, profile, "the other device")
+    host_validation.calibrate(files, profile, "the other device")
     with tempfile.TemporaryDirectory(prefix="pocketsim-other-") as name:
         both = [Path(name) / "other.toml", Path(name) / "this.toml"]
         # On one core waking is a change of threads, which is in no call of the sender.
@@ -115,7 +116,7 @@ def validate_other(
         comparison = other.compare(
             documents,
             measured,
-            lambda size: on_host.kernel_rtt_s(reports, size),
+            lambda size: host_validation.kernel_rtt_s(reports, size),
             effort,
             jobs,
             journal,
@@ -129,7 +130,7 @@ def validate_other(
 
 def _said(files: Sequence[Path], reports: Sequence[Report]) -> list[dict[str, Any]]:
     names = [file.stem.removeprefix("report_") for file in files]
-    return [on_host.said(name, one) for name, one in zip(names, reports, strict=True)]
+    return [host_validation.said(name, one) for name, one in zip(names, reports, strict=True)]
 
 
 def _raw(measured: Sequence[Measured], comparison: OtherComparison) -> list[dict[str, Any]]:

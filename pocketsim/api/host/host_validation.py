@@ -19,8 +19,8 @@ import numpy as np
 
 from pocketsim import sim
 from pocketsim.api.calibrate import calibrate_implementation, fitted
+from pocketsim.api.host.host_prices import ReportPrices
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, waking_calls
 from pocketsim.calibration.fit.write import write_profile
@@ -33,12 +33,13 @@ from pocketsim.calibration.host.tokens import comparing as token_comparing
 from pocketsim.calibration.host.tokens import design as token_design
 from pocketsim.calibration.host.tokens import measuring as token_measuring
 from pocketsim.calibration.host.tokens import prediction as token_prediction
-from pocketsim.host_prices import ReportPrices
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pocketsim.api.host.second_device import OtherValidation
     from pocketsim.calibration.fit.probe_report import Measurement, Report
     from pocketsim.calibration.host.blocks import Measured
     from pocketsim.calibration.host.design import Effort, Point
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from pocketsim.calibration.host.tokens.design import Batch
     from pocketsim.calibration.host.tokens.design import Effort as TokenEffort
     from pocketsim.calibration.host.tokens.measuring import Costs, Counter
-    from pocketsim.on_other import OtherValidation
 
 
 @dataclass(frozen=True)
