@@ -1,7 +1,8 @@
 """A toy family, a toy transport and a toy metric, added where ARCHITECTURE says and nowhere else.
 
 The Python half: the packages are copied, changed in the places that "Where to add" names, and used
-as a user would. That a machine is all that the engine asks for is shown in sim/engine/tests/toy.rs.
+as a user would. That a machine is all that the engine asks for is shown in
+sim/engine/tests/driver/toy.rs.
 """
 
 from __future__ import annotations

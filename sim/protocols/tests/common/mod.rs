@@ -6,9 +6,6 @@
 //! whether it passes, is lost, comes later or twice. Receive buffers are endless
 //! unless a test gives them a size.
 
-// Each test program uses its own part of this module.
-#![allow(dead_code)]
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 

@@ -1,6 +1,6 @@
 //! What the authority answers, and to whom; what wallet owners do with its answers.
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::payment::*;

@@ -1,7 +1,7 @@
 //! Random histories of payments: with lost, doubled and late messages money is conserved, who is
 //! honest is never named, and without cheats each side says the same of each payment.
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::payment::*;

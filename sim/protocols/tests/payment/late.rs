@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::payment::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::payment::*;

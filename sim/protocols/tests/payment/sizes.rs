@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::town::*;
 use crate::tokens::{denomination, key};
-use crate::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::payment::*;

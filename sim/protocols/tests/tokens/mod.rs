@@ -1,7 +1,5 @@
 //! An authority and its clients for tests of tokens, and chance by number.
 
-#![allow(dead_code, reason = "each test program uses part of this")]
-
 pub mod fake_disk;
 
 use pocketsim_protocols::contract::NodeId;

@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
+use super::phones::{received_s, EvaWorld};
 use crate::common::{parcel, socket::truesize_bytes, World};
-use crate::phones::{received_s, EvaWorld};
 use pocketsim_protocols::contract::{Operation, Seconds};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig};
 

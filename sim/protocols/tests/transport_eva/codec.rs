@@ -1,7 +1,7 @@
 //! EVA's messages and packets as bytes, and a machine that is told nonsense.
 
+use super::phones::{sizes, small, world};
 use crate::common::{parcel, Parcel};
-use crate::phones::{sizes, small, world};
 use pocketsim_protocols::contract::{Datagram, Machine, MessageId, NodeId, Path, Transport};
 use pocketsim_protocols::half_block::PrivateKey;
 use pocketsim_protocols::transport::eva::codec::{EvaBody, Malformed, Offer};

@@ -1,7 +1,7 @@
 //! EVA without losses: windows, sizes, work, turns and refusals.
 
+use super::phones::{received_s, sizes, small, times, world, ACK, BLOCK, OFFER};
 use crate::common::{failed, parcel, Parcel, Verdict, World};
-use crate::phones::{received_s, sizes, small, times, world, ACK, BLOCK, OFFER};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 

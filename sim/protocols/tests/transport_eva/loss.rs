@@ -1,9 +1,9 @@
 //! EVA with losses: what is repaired at once, what stalls, what fails though it arrived.
 
-use crate::common::{parcel, Parcel, Rule, Verdict, World};
-use crate::phones::{
+use super::phones::{
     drop_all, received_s, sizes, small, times, world, EvaWorld, ACK, BLOCK, OFFER,
 };
+use crate::common::{parcel, Parcel, Rule, Verdict, World};
 use pocketsim_protocols::contract::{Delivery, EventKind, Machine, NodeId, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::agents::*;
+use super::agents::*;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Crypto, Digest, Real};

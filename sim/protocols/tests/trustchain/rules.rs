@@ -1,6 +1,6 @@
 //! One rule of the TrustChain agent per test, under both crypto providers.
 
-use crate::agents::*;
+use super::agents::*;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Crypto, Digest};

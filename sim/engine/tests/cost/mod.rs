@@ -1,0 +1,4 @@
+//! What operations cost in time, and what a run costs in energy.
+
+mod costs;
+mod energy;

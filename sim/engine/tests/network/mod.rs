@@ -1,0 +1,8 @@
+//! What lies between phones: their radios, ways, contacts and sockets.
+
+mod forwarding;
+mod outages;
+mod paths;
+mod proximity;
+mod queues;
+mod sockets;

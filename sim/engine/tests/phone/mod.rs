@@ -1,0 +1,10 @@
+//! What a phone does with its cores, its threads and its timeouts, and when it goes off.
+
+mod alarms;
+mod churn;
+mod computers;
+mod failures;
+mod lanes;
+mod run_queue;
+mod ticks;
+mod turns;
