@@ -9,7 +9,7 @@ use pocketsim_probe_core::kernel::{Budget, Case, Group, Series, Unmeasured, Work
 use pocketsim_probe_core::kernels::battery;
 use pocketsim_probe_core::stop::Stop;
 
-use crate::fakes::{fine_clock, plant};
+use super::fakes::{fine_clock, plant};
 
 const SUPPLY: &str = "sys/class/power_supply/battery";
 

@@ -15,7 +15,7 @@ use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
-use crate::fakes::{experiment, plant, repeated, steady, work, Counter, FINE};
+use super::fakes::{experiment, plant, repeated, steady, work, Counter, FINE};
 
 /// A report of a phone that does not exist: two sizes of a hash, one experiment.
 fn report() -> Report {

@@ -3,7 +3,7 @@
 use pocketsim_probe_core::clock::{Clock, SystemTimeSource, TimeSource};
 use proptest::prelude::*;
 
-use crate::fakes::{wait, FakeTime, FINE};
+use super::fakes::{wait, FakeTime, FINE};
 
 #[test]
 fn the_clock_of_this_machine_is_usable() {

@@ -7,7 +7,7 @@ use pocketsim_probe_core::report::{CoreClass, Device, LibC};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::fakes::plant;
+use super::fakes::plant;
 
 const PROPERTIES: &str = "[ro.product.manufacturer]: [Fairphone]
 [ro.product.model]: [FP4]

@@ -6,7 +6,7 @@ use pocketsim_probe_core::run::plan::{ladder, matches, schedule, steps};
 use pocketsim_probe_core::run::Options;
 use proptest::prelude::*;
 
-use crate::fakes::{repeated, work};
+use super::fakes::{repeated, work};
 
 fn options(depth: Depth) -> Options {
     Options::new(depth, "unused")

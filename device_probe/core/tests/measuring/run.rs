@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 mod spoiled;
 
-use crate::fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
+use super::fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
 
 struct Device {
     folder: TempDir,

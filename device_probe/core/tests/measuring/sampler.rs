@@ -10,7 +10,7 @@ use pocketsim_probe_core::sampler::{Plan, Sample, Sampler, Settling, Taken};
 use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 
-use crate::fakes::{fine_clock, steady, wait, work, FINE};
+use super::fakes::{fine_clock, steady, wait, work, FINE};
 
 const PLAN: Plan = Plan {
     sample_s: 1e-3,

@@ -1,6 +1,6 @@
 //! The committed schema is the one that the types give.
 //!
-//! `PROBE_REWRITE=1 cargo test -p pocketsim-probe-core --test measuring schema` writes it anew.
+//! `PROBE_REWRITE=1 cargo test -p pocketsim-probe-core --test computing schema` writes it anew.
 
 use std::fs;
 use std::path::PathBuf;

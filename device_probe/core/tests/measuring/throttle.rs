@@ -12,7 +12,7 @@ use pocketsim_probe_core::run::throttle::{Detector, Place};
 use pocketsim_probe_core::sampler::{Plan, Sampler};
 use pocketsim_probe_core::stop::Stop;
 
-use crate::fakes::{fine_clock, steady, wait, work, FINE};
+use super::fakes::{fine_clock, steady, wait, work, FINE};
 
 /// A fixed kernel whose duration follows the script, one entry a look.
 fn throttling(script: Vec<f64>, pause_max_s: f64) -> (Vec<f64>, f64) {

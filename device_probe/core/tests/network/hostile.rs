@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use crate::serving::Serving;
+use super::serving::Serving;
 use pocketsim_probe_core::peer::codec::{decode, Counts, Kind, Message, HEADER_BYTES};
 use pocketsim_probe_core::quic::{client_config, client_endpoint, SERVER_NAME};
 use quinn::{Connection, Endpoint, RecvStream, SendStream};

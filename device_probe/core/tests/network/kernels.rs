@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::experiment::{label, measure, measure_until, measure_within, Samples};
+use super::experiment::{label, measure, measure_until, measure_within, Samples};
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::experiment::{label, measure_within, Samples};
-use crate::serving::Serving;
+use super::experiment::{label, measure_within, Samples};
+use super::serving::Serving;
 use pocketsim_probe_core::kernel::{Case, Depth, Unmeasured};
 use pocketsim_probe_core::kernels::{link, Surroundings};
 use pocketsim_probe_core::peer::codec::{decode, Kind};

@@ -10,7 +10,7 @@ use pocketsim_protocols::transport::quic::wire::{Content, Control, Frame, Level,
 use pocketsim_protocols::transport::quic::{Quic, QuicDatagram, Request};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen};
+use super::conversation::{Conversation, End, Kind, Script, Seen};
 
 /// A message of which only the length matters.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@
 //! would ping itself: on equal ways at the same moment, and on ways that vary it is chance whether
 //! both do. What is compared is how many datagrams that makes, the first seconds left away.
 
-use crate::conversation::{End, Kind, Script, KEEP_ALIVE_S, KEPT_END_S, KEPT_WAY_S};
-use crate::{ours, theirs};
+use super::conversation::{End, Kind, Script, KEEP_ALIVE_S, KEPT_END_S, KEPT_WAY_S};
+use super::{ours, theirs};
 
 /// What each of the two sends from here on counts.
 const SILENT_FROM_S: f64 = 10.0;
@@ -14,7 +14,7 @@ const SILENT_FROM_S: f64 = 10.0;
 const SEEDS: u64 = 30;
 
 /// Signs of life and acknowledgements of all conversations.
-fn sent(converse: fn(Script) -> crate::Conversation, jitter_ms: u32, seeds: u64) -> [usize; 2] {
+fn sent(converse: fn(Script) -> super::Conversation, jitter_ms: u32, seeds: u64) -> [usize; 2] {
     let mut sent = [0; 2];
     for seed in 0..seeds {
         let seen = converse(Script::Kept(jitter_ms, seed));

@@ -12,7 +12,7 @@ use quinn_proto::{
     Event, FrameStats, ReadError, ReadableError, StreamEvent, StreamId, TransportConfig,
 };
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen};
+use super::conversation::{Conversation, End, Kind, Script, Seen};
 
 /// One end, the app included.
 struct Phone {

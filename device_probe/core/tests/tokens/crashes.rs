@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::outcome::Outcome;
 use pocketsim_probe_core::tokens::{

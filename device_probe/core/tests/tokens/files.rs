@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_probe_core::tokens::document::{fingerprint, AnswerFile, SubmissionFile};
 use pocketsim_probe_core::tokens::files::Disk;
 use pocketsim_probe_core::tokens::wallet_file::WalletFile;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pocketsim_probe_core::tokens::files::Disk;
 use pocketsim_probe_core::tokens::{AuthorityFolder, Intent, TokensError};
 
-use crate::town::*;
+use super::town::*;
 
 /// An authority, its journal before its last order, and after it.
 struct Bank {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::town::*;
+use super::town::*;
 use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::keys::parse_challenge;
 use pocketsim_probe_core::tokens::outcome::RequestFigures;

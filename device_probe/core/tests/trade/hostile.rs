@@ -103,7 +103,7 @@ fn held() -> (usize, usize) {
 #[test]
 fn garbage_leaves_no_files_and_no_threads_behind() {
     // In a process of its own, where nothing else opens and closes files.
-    let own = "hostile::garbage_leaves_no_files_and_no_threads_behind";
+    let own = "trade::hostile::garbage_leaves_no_files_and_no_threads_behind";
     if std::env::var_os("ALONE").is_none() {
         let program = std::env::current_exe().expect("this test");
         let mut alone = std::process::Command::new(program);

@@ -1,4 +1,4 @@
-//! The trade, from its bytes to two ends on loopback; one binary, as linking costs most.
+//! The trade, from its bytes to two ends on loopback.
 
 mod control;
 mod crowd;

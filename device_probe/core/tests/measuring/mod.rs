@@ -1,5 +1,4 @@
-//! Measuring a device: its clock, samples and their sketches, whole runs and their reports; one
-//! binary, as linking costs most.
+//! Measuring a device: its clock, samples and their sketches, whole runs and their reports.
 
 mod allocator;
 mod battery;
