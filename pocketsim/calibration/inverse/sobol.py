@@ -160,7 +160,7 @@ class _Study:
     def _answer(self, asked: Mapping[str, _Asked]) -> None:
         """Simulate what is not kept, the rungs of all points at once, and keep it."""
         several: dict[tuple[str, RungKey], Resolved] = {}
-        missing = []
+        missing = {}
         for made_from, one in asked.items():
             if self._journal.kept(made_from) is not None:
                 continue
@@ -170,20 +170,17 @@ class _Study:
                 self._journal.keep(made_from, math.nan)
                 continue
             several |= {(made_from, key): at for key, at in changed.items()}
-            missing.append(one)
-        measured = self._played.simulated(several)
-        for one in missing:
+            missing[made_from] = one
+        measured: dict[str, dict[RungKey, Mapping[str, Any]]] = {}
+        for (made_from, key), found in self._played.simulated(several).items():
+            measured.setdefault(made_from, {})[key] = found
+        for made_from, one in missing.items():
             rows = self._answers[one.name]
             keys = [key for key in self._played.as_resolved if _is_of(key, rows)]
-            rungs = self._played.as_is(keys)
-            rungs |= {
-                key: found
-                for (made_from, key), found in measured.items()
-                if made_from == one.made_from
-            }
+            rungs = {**self._played.as_is(keys), **measured.get(made_from, {})}
             _, values = by_repetition(rows, rungs).get(one.name, (None, ()))
             known = [value for value in values if value is not None]
-            self._journal.keep(one.made_from, statistics.fmean(known) if known else 0.0)
+            self._journal.keep(made_from, statistics.fmean(known) if known else 0.0)
 
 
 class _Asked(NamedTuple):

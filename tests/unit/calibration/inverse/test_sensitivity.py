@@ -33,7 +33,7 @@ from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation, profile
 from pocketsim.sim.devices.numbers import numbers
 
-ROOT = Path(__file__).resolve().parents[5]
+ROOT = Path(__file__).resolve().parents[4]
 LAPTOP = "calibration/profiles/devices/thinkpad_l13.toml"
 ROWS = [row for row in published.rows() if row.id in {"F3_sign", "F3_verify"}]
 
@@ -256,8 +256,8 @@ BOTH = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu",
 def test_indices_say_whose_the_variance_is(tmp_path):
     kept = Journal(tmp_path / "journal", "")
     model, points = Together(), []
-    found = sobol.indices(BOTH, ANSWERS, 64, model, kept, lambda *one: points.append(one))
-    assert points[-1] == (64 * 4, 64 * 4)
+    found = sobol.indices(BOTH, ANSWERS, 16, model, kept, lambda *one: points.append(one))
+    assert points[-1] == (16 * 4, 16 * 4)
     for row in ANSWERS:
         sign, verify = (index for index in found if index.row == row)
         # The longer of two times that are added is more of their variance; both are all of it.
@@ -266,16 +266,16 @@ def test_indices_say_whose_the_variance_is(tmp_path):
         assert verify.first_low < verify.first < verify.first_high
     made = model.runs
     kept, model = Journal(tmp_path / "journal", ""), Together()
-    assert sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody) == found
+    assert sobol.indices(BOTH, ANSWERS, 16, model, kept, nobody) == found
     assert not model.runs, "what the journal holds is not simulated again"
     kept = Journal(tmp_path / "journal", "of another build")
-    assert sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody) == found
+    assert sobol.indices(BOTH, ANSWERS, 16, model, kept, nobody) == found
     assert model.runs == made
 
 
 def test_what_one_number_alone_has_a_part_in_is_all_its(tmp_path):
     model, kept = Model(), Journal(tmp_path / "journal", "")
-    found = sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody)
+    found = sobol.indices(BOTH, ANSWERS, 4, model, kept, nobody)
     total = {(index.row, index.key): index[3:] for index in found}
     for row, own in (("F3_sign", "sign"), ("F3_verify", "verify")):
         for name in ("sign", "verify"):
