@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FAKE_CHILD = ROOT / "tests" / "support" / "fake_child.py"
 DRIVER = ROOT / "tests" / "support" / "fake_cli.py"
 sys.path.append(str(ROOT / "tests"))  # for `from support import ...`: tests are not a package
+from support import forked  # noqa: E402
+
+forked.fork_servers()
 # Programs of `support` that are started by their path find the packages of these tests, too.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
@@ -89,24 +92,34 @@ def fake_engine(monkeypatch):
     return monkeypatch
 
 
-def command_line(folder, *program, timeout_s=60):
-    """Return a function that runs a command line in `folder`, in another process."""
+def command_line(folder, *program, timeout_s=60, anew=False):
+    """Return a function that runs a program of Python's in `folder`, in another process.
+
+    That is a fork of one that has loaded everything (`support.forked`), or a Python begun anew.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def call(*arguments, **variables):
-        return subprocess.run(
-            [*program, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**environment, **variables},
-            check=False,
-            timeout=timeout_s,
+        begin = begun_anew if anew else forked.run
+        return begin(
+            [*program, *map(str, arguments)], folder, {**environment, **variables}, timeout_s
         )
 
     call.command = list(program)
     call.environment = environment
     return call
+
+
+def begun_anew(command, folder, environment, timeout_s):
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+        timeout=timeout_s,
+    )
 
 
 @contextlib.contextmanager

@@ -146,7 +146,7 @@ def test_without_matplotlib_it_is_said_what_is_missing(tmp_path):
         "None if name == 'matplotlib' else find(name, *more)\n"
         "from pocketsim.cli import main\nmain()"
     )
-    call = command_line(tmp_path, sys.executable, "-c", code)
+    call = command_line(tmp_path, sys.executable, "-c", code, anew=True)
     done = call("profile", "compare", *THREE, "--plot", "x.svg")
     assert (done.returncode, done.stdout) == (5, "")
     assert "pip install 'pocketsim[paper]'" in done.stderr
