@@ -14,6 +14,9 @@ TEMPLATE := sim/template/Cargo.toml
 ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' -o -name '*.toml' -o -path '*/shim/*' \)) \
 	Cargo.toml Cargo.lock
 
+# Else every process of Python's compiles anew what it imports, a third of the time of a command.
+unexport PYTHONDONTWRITEBYTECODE
+
 ##@ Use
 .PHONY: setup
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
@@ -29,11 +32,18 @@ demo: setup ## Simulate the published experiments, compare, write runs/demo/repo
 		{ code=$$?; [ $$code = 6 ] || exit $$code; }
 
 ##@ Develop
+.PHONY: check
+check: lint setup simgrid ## Lint, types, and the unit tests of Rust and Python that take less than five seconds each
+	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --lib
+	$(PYTEST) tests/tidy tests/unit -m 'not slow'
+
 .PHONY: test test-rust test-python test-programs
 # The cases of property tests are drawn from a fixed seed, so that the same code gives the same
 # verdict. Draw others now and then: make test PROPTEST_RNG_SEED=$RANDOM HYPOTHESIS=fresh
 PROPTEST_RNG_SEED ?= 1
 HYPOTHESIS ?= repeatable
+# In the order of their names: what takes minutes, in tests/analytic and tests/system, begins first.
+PYTEST = $(BIN)/pytest -n auto --maxprocesses 8 --dist loadscope --no-loadscope-reorder --hypothesis-profile=$(HYPOTHESIS)
 test: test-rust test-python ## Run every test, Rust and Python
 
 # With -j2, Rust's run beside Python's: most of their time goes into waiting for what is on a network.
@@ -41,7 +51,7 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(PYTEST) --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster
 
 test-programs: setup simgrid
 	$(CARGO) test --workspace --locked --no-run

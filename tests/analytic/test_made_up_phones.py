@@ -11,7 +11,8 @@ from scipy import stats
 from tools.made_up_phones.checking import TOGETHER, calibrated, drawn, rows, uneven
 from tools.made_up_phones.phones import made_up
 
-PHONES = 200
+pytestmark = pytest.mark.slow
+PHONES = 200  # of sixty, costs that err alone and errors taken as known pass for right ones
 SEED = 7
 ALARM = 5e-4
 

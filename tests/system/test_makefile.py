@@ -47,7 +47,11 @@ IN_CI = {
     "test-wheel": "make test-wheel",
     "container": "POCKETSIM_CONTAINERS=$cache/containers make container QUICK=1",
 }
-HERE = {"clean": "test_clean_removes_what_was_built", "help": "test_help_lists_every_target"}
+HERE = {
+    "check": "test_check_is_what_tests_make_without_what_is_slow",
+    "clean": "test_clean_removes_what_was_built",
+    "help": "test_help_lists_every_target",
+}
 DESCRIBED = re.findall(r"^([a-z0-9-]+):.*## ", MAKEFILE, re.MULTILINE)
 TARGETS = {
     name for line in re.findall(r"^\.PHONY: (.*)", MAKEFILE, re.MULTILINE) for name in line.split()
@@ -121,6 +125,15 @@ def test_a_knob_reaches_the_command(arguments, expected):
     )
     output = make("-n", *(word for target in granted for word in ("-o", target)), *arguments) + " "
     assert all(text in output.replace("\n", " ") for text in expected), output
+
+
+def test_check_is_what_tests_make_without_what_is_slow():
+    granted = ("lint", "setup", "simgrid", "test-programs")
+    said = make("-n", *(word for target in granted for word in ("-o", target)), "check", "test")
+    rust, python, all_rust, all_python = said.splitlines()
+    assert rust == f"{all_rust} --lib"
+    options = all_python.partition(" --ignore ")[0]
+    assert python == f"{options} tests/tidy tests/unit -m 'not slow'"
 
 
 def test_help_lists_every_target():

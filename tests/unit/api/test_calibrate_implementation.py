@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -10,13 +11,19 @@ import pocketsim as ps
 from support import synthetic_reports as synthetic
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with a report that has timed the program's steps, and its profile."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "report.json").write_text(json.dumps(synthetic.Phone(1).paced_report()))
+    ps.calibrate(folder / "report.json", folder / "mine.toml")
+    return folder
+
+
 @pytest.fixture
-def report(tmp_path):
-    """Return a report that has timed the program's steps, and leave its profile."""
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps(synthetic.Phone(1).paced_report()))
-    ps.calibrate(path, tmp_path / "mine.toml")
-    return path
+def report(made, tmp_path):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "report.json"
 
 
 def test_the_command_writes_the_implementation_of_the_library(cli, report, tmp_path):

@@ -139,6 +139,7 @@ SHORT = {**REPORT, "measurements": REPORT["measurements"][:1]}
 """Read sooner, with the same places."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", list(REPORT))
 def test_a_report_with_anything_changed_is_taken_or_refused_with_its_file(top, folder):
     for way in PLACES:

@@ -253,6 +253,7 @@ class Together(Model):
 BOTH = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu", "56.6us")]
 
 
+@pytest.mark.slow
 def test_indices_say_whose_the_variance_is(tmp_path):
     kept = Journal(tmp_path / "journal", "")
     model, points = Together(), []
@@ -408,6 +409,7 @@ def test_a_mistake_is_told_before_anything_runs(cli, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_what_was_interrupted_goes_on(cli, tmp_path):
     out, one = tmp_path / "table.toml", "thinkpad_l13:operations.sign.cpu"
     options = ("--subset", "token_cryptography", "--repetitions", "2", "--samples", "0")
