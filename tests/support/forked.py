@@ -72,7 +72,9 @@ def popen(
     ]
     asked = {
         "args": list(map(str, args[1:])),
-        "env": dict(os.environ if env is None else env),
+        "env": {
+            key: os.fsdecode(text) for key, text in (os.environ if env is None else env).items()
+        },
         "cwd": str(cwd or Path.cwd()),
         "limits": {limit: resource.getrlimit(limit) for limit in _LIMITS},
         "masked": list(signal.pthread_sigmask(signal.SIG_BLOCK, ())),

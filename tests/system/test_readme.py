@@ -256,7 +256,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pocketsim(folder):
     # `validate host` takes a minute of a computer that does nothing else.
-    return command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
+    # Each begins anew: a command has to import by itself what it needs.
+    return command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=300, anew=True)
 
 
 @pytest.fixture(scope="module")
