@@ -17,6 +17,7 @@ from pocketsim.extend.harness import Harness, Said
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.axes import slug
+from pocketsim.sim.devices.transport_options import UNUSED, TransportValues
 from pocketsim.sim.scenario.resolve import digest
 from pocketsim.sim.scenario.resolved import SCHEMA
 
@@ -149,21 +150,19 @@ def _protocol() -> Protocol:
 
 
 def _transport(mode: str) -> Transport:
+    names = TransportValues.__annotations__
+    unused = {name: off for name, off in UNUSED.items() if name in names}
     return {
         "mode": mode,
+        **cast("TransportValues", unused),
         "poll_interval_s": 0.01,
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
         "keep_alive_s": 1.0,
-        "keep_alive_events": False,
         "answer_on_same_connection": True,
-        "answer_on_same_stream": False,
-        "ack_bundling": False,
-        "path_management": False,
         "relay_first": True,
-        "app_faults": False,
         "socket_timeout_s": 5.0,
-        "socket_buffer_bytes": 0,
+        "app_faults": False,
         "eva": None,
         "policy": None,
     }

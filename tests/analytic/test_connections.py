@@ -13,7 +13,7 @@ RTT_S = 2 * ONE_WAY_S
 
 def conversation(arrivals_s=(1.0, 2.0), mode="quic_keep", **options):
     plan = plans.plan(2, mode, backbone={"latency_s": 0.0, "relay_latency_s": 0.007})
-    plan["transport"] |= options
+    plan["transport"]["options"] |= options
     for time_s in arrivals_s:
         plans.arrive(plan, time_s, 0, 1)
     return plan
@@ -136,7 +136,7 @@ def test_an_app_that_polls_sees_a_message_at_its_next_look():
 def test_phones_look_at_different_times():
     phones = 12
     plan = plans.plan(phones + 1, "quic_keep")
-    plan["transport"]["poll_interval_s"] = 0.25
+    plan["transport"]["options"]["poll_interval_s"] = 0.25
     for peer in range(1, phones + 1):
         plans.arrive(plan, 1.0, 0, peer)
     seen_s = plans.run(plan).of("process").time_s

@@ -30,7 +30,7 @@ def both(plan):
 def silent(duration_s, *arrivals, phones=2, **options):
     """Return a plan of phones that trade at these times: from whom, to whom."""
     plan = plans.plan(phones, "quic_keep", cores=8, duration_s=duration_s)
-    plan["transport"] |= {"answer_on_same_connection": True, **options}
+    plan["transport"]["options"] |= {"answer_on_same_connection": True, **options}
     for time_s, sender, receiver in arrivals:
         plans.arrive(plan, time_s, sender, receiver)
     return plan
@@ -73,7 +73,7 @@ def with_costs(plan):
 def test_trades_have_the_same_dates_and_the_same_is_counted(relay_first, same):
     arrivals = [(1.0, 0, 1), (1.5, 2, 3), (40.3, 0, 1), (77.7, 3, 2), (300.21, 1, 0)]
     plan = silent(400.37, *arrivals, phones=4, answer_on_same_connection=same)
-    plan["transport"]["relay_first"] = relay_first
+    plan["transport"]["options"]["relay_first"] = relay_first
     simulated, reckoned = both(with_costs(plan))
     assert len(simulated.of("store").time_s) == len(arrivals)
     assert_same_events(simulated, reckoned, 1e-6)
@@ -136,7 +136,7 @@ def test_a_phone_that_goes_off_meanwhile_is_missed_when_it_would_have_been(gone,
 
 def test_a_message_to_a_phone_that_went_off_meanwhile_is_lost_when_it_would_have_been():
     plan = silent(120.0, (1.0, 0, 1), (35.0, 0, 1))
-    plan["transport"]["idle_timeout_s"] = 10.0
+    plan["transport"]["options"]["idle_timeout_s"] = 10.0
     plans.turn(plan, 30.0, 1, on=False)
     simulated, reckoned = both(plan)
     assert reckoned.of("lose").reason_names() == ["idle_timeout"]
@@ -234,7 +234,7 @@ def test_networks_that_differ_have_a_habit_of_their_own():
 def test_a_connection_that_rested_where_ways_vary_is_missed_within_a_ping():
     """The other end last heard something within a ping of the moment at which a phone goes off."""
     plan = pairs(300, 250.0, 1.0, **WIFI)
-    plan["transport"]["idle_timeout_s"] = 10.0
+    plan["transport"]["options"]["idle_timeout_s"] = 10.0
     for pair in range(300):
         plans.turn(plan, 200.0, 2 * pair + 1, on=False)
     reckoned = plans.run(plan)
@@ -255,7 +255,7 @@ def test_of_few_connections_every_sign_is_simulated(changes):
 
 def test_where_connections_do_not_last_none_rests():
     plan = pairs(300, 250.0, 1.0, loss_ratio=0.6)
-    plan["transport"]["idle_timeout_s"] = 4.0
+    plan["transport"]["options"]["idle_timeout_s"] = 4.0
     simulated, reckoned = both(plan)
     assert len(simulated.of("disconnect").time_s)
     assert reckoned.counters == simulated.counters
@@ -263,7 +263,7 @@ def test_where_connections_do_not_last_none_rests():
 
 def test_a_connection_whose_first_look_for_the_direct_path_was_lost_finds_it_all_the_same():
     plan = pairs(400, 130.0, 1.0, 100.0, loss_ratio=0.004)
-    plan["transport"]["relay_first"] = True
+    plan["transport"]["options"]["relay_first"] = True
     plan["backbone"]["relay_latency_s"] = 1.0
     trace = plans.run(plan)
     sent, processed = trace.of("send"), trace.of("process")

@@ -40,7 +40,7 @@ def test_contacts_and_outages_give_the_same_bytes_in_two_processes(mode):
 def test_energy_is_the_same_in_two_processes_and_changes_nothing_else(mode):
     plan = plans.busy_town(11, 30, mode)
     # Where energy is accounted no connection rests.
-    plan["transport"]["keep_alive_events"] = True
+    plan["transport"]["options"]["keep_alive_events"] = True
     radio = plans.radio(
         active_w=0.1, up_per_byte_j=1e-6, tail_power_w=1.1, tail_s=0.7, promotion_j=0.3
     )

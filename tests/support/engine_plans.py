@@ -21,6 +21,7 @@ import numpy as np
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.devices.transport_options import UNUSED
 from pocketsim.sim.plan import plan as plan_module
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -220,22 +221,19 @@ def access(**changes):
 
 
 def transport(name, phones, **changes):
-    return {
-        "mode": name,
-        "poll_interval_s": 0.0,
+    """Return a transport; `changes` are options of it, or replace what else it has."""
+    options = {
+        **UNUSED,
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
         "keep_alive_s": 1.0,
-        "keep_alive_events": False,
-        "relay_first": False,
-        "answer_on_same_connection": False,
-        "answer_on_same_stream": False,
-        "ack_bundling": False,
-        "path_management": False,
-        "threads_first": True,
-        "timer_tick_s": 0.0,
         "socket_timeout_s": 5.0,
-        "socket_buffer_bytes": 0,
+        **{key: changes.pop(key) for key in UNUSED if key in changes},
+    }
+    return {
+        "mode": name,
+        "options": options,
+        "threads_first": True,
         "duplicate_dial_s": [math.inf] * phones,
         "connection_break_s": [math.inf] * phones,
         "eva": EVA if name == "eva" else None,
@@ -364,7 +362,7 @@ def busy_town(seed, phones=50, mode="udp", quiet_s=0.0, duration_s=60.0, rate_pe
     busy["sites"] = {"capacity_bytes_per_s": [5e6, 9e6]}
     busy["phones"]["access"] = busy["phones"]["site"] = [number % 2 for number in range(phones)]
     busy["backbone"] = {"latency_s": 5e-3, "relay_latency_s": 6e-3}
-    busy["transport"] |= {"poll_interval_s": 0.01, "relay_first": True}
+    busy["transport"]["options"] |= {"poll_interval_s": 0.01, "relay_first": True}
     _come_and_go(busy, draw, duration_s - quiet_s)
     _propose(busy, draw, rate_per_s, duration_s - quiet_s)
     return busy

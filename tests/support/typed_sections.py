@@ -9,13 +9,13 @@ from typing import Any, Literal, NotRequired
 import numpy as np
 
 from pocketsim.sim.base import own_code
-from pocketsim.sim.devices import contents
+from pocketsim.sim.devices import contents, transport_options
 from pocketsim.sim.plan import plan
 from pocketsim.sim.scenario import resolved
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
 RESOLVED = {**vars(contents), **vars(own_code), **vars(resolved), "Any": Any}
-PLAN = {**RESOLVED, **vars(plan)}
+PLAN = {**RESOLVED, **vars(transport_options), **vars(plan)}
 
 
 def check(value: Any, expected: Any, names: dict[str, Any], place: str) -> None:

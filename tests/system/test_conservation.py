@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from pocketsim.sim.devices.transport_options import UNUSED
 from pocketsim.sim.run import runner
 from pocketsim.sim.trace import read
 from support import engine_plans as plans
@@ -17,6 +18,7 @@ from support.recount import check, recount
 pytestmark = pytest.mark.engine
 
 MODES = list(plans.TRANSPORTS)
+FLAGS = [name for name, unused in UNUSED.items() if unused is False]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -99,18 +101,16 @@ def small_plans(draw):
     if plan["fidelity"] == "hybrid":
         _narrow(draw, plan)
     choices = {
-        "answer_on_same_connection": [True, False],
-        "answer_on_same_stream": [True, False],
-        "ack_bundling": [True, False],
-        "path_management": [True, False],
-        "relay_first": [True, False],
+        **{name: [True, False] for name in FLAGS},
         "keep_alive_s": [0.0, 1.0],
         "poll_interval_s": [0.0, 0.01, 1.0],
         "connect_timeout_s": [0.5, 30.0],
         "idle_timeout_s": [2.0, 30.0],
         "socket_buffer_bytes": [0, 5000],
     }
-    plan["transport"] |= {key: draw(st.sampled_from(values)) for key, values in choices.items()}
+    plan["transport"]["options"] |= {
+        key: draw(st.sampled_from(values)) for key, values in choices.items()
+    }
     return plan
 
 

@@ -23,7 +23,7 @@ def trade(buffer_bytes=0, **options):
     plan = plans.plan(2, "eva", cores=4)
     plan["access"] = [plans.access(latency_s=1e-5)]
     plan["transport"]["eva"] = {**plans.EVA, **options}
-    plan["transport"]["socket_buffer_bytes"] = buffer_bytes
+    plan["transport"]["options"]["socket_buffer_bytes"] = buffer_bytes
     plan["profiles"][0]["spread_sigma"] = [0.1] * len(plan["profiles"][0]["cpu_s"])
     for name, cpu_s in COSTS_S.items():
         plans.cost(plan, name, cpu_s)

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.streams import stream
+from pocketsim.sim.devices.transport_options import UNUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -231,7 +232,7 @@ class _Draw:
         if self._family == "compute":
             return {"mode": "none"}
         found: dict[str, Any] = {"mode": self._one_of(MODES)}
-        for name, values in _TIMERS.items():
+        for name, values in _OPTIONS.items():
             if self._chance(0.3):
                 found[name] = self._one_of(values)
         if found["mode"] == "eva":
@@ -264,12 +265,8 @@ def _value(value: Any) -> str:
 _BANDWIDTHS = ("1kbps", "100kbps", "1Mbps", "40Mbps", "1Gbps")
 _SHORT_S = 5.0
 _SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
-_TIMERS: dict[str, tuple[Any, ...]] = {
-    "answer_on_same_connection": (True, False),
-    "answer_on_same_stream": (True, False),
-    "ack_bundling": (True, False),
-    "path_management": (True, False),
-    "relay_first": (True, False),
+_OPTIONS: dict[str, tuple[Any, ...]] = {
+    **{name: (True, False) for name, unused in UNUSED.items() if unused is False},
     "keep_alive": ("0s", "1s"),
     "poll_interval": ("0s", "10ms", "1s"),
     "connect_timeout": ("500ms", "30s"),

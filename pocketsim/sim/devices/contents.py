@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from pocketsim.sim.devices.transport_options import EvaContents, QuicContents, UdpContents
+
 
 class Provenance(TypedDict):
     """How a number is known."""
@@ -186,26 +188,9 @@ class KeptConnection(TypedDict):
     break_rate_per_s: Number
 
 
-class Udp(TypedDict):
-    """Plain datagrams."""
-
-    socket_timeout_s: Number
-
-
-class Quic(TypedDict):
+class Quic(QuicContents):
     """QUIC."""
 
-    poll_interval_s: Number
-    connect_timeout_s: Number
-    idle_timeout_s: Number
-    keep_alive_s: Number
-    answer_on_same_connection: Choice
-    answer_on_same_stream: Choice | None
-    ack_bundling: Choice | None
-    path_management: Choice | None
-    timer_tick_s: Number | None
-    relay_first: Choice
-    socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None
     outstanding_proposals: Choice | None
     outstanding_until_drained: Choice | None
@@ -215,27 +200,6 @@ class Tftp(TypedDict):
     """TFTP."""
 
     outstanding_proposals: Choice | None
-
-
-class EvaOptions(TypedDict):
-    """EVA."""
-
-    variant: Choice
-    encryption: Choice
-    block_bytes: Number
-    window: Choice
-    retransmit_interval_s: Number
-    retransmit_attempts: Choice
-    write_request_retries: Choice
-    timeout_s: Number
-    reduce_window_after_timeout: Choice
-    min_window: Choice
-    scheduled_send_interval_s: Number
-    scheduled_tasks_check_delay_s: Number
-    binary_size_limit_bytes: Number
-    simultaneous_transfers: Choice | None
-    send_threads: Choice
-    race_window_s: Number
 
 
 class NoOptions(TypedDict):
@@ -264,13 +228,13 @@ class ImplementationContents(TypedDict):
     steps: dict[str, Step]
     own_costs: dict[str, OwnCost]
     model_error: NotRequired[dict[str, ModelError]]
-    udp: Udp | None
+    udp: UdpContents | None
     quic_keep: Quic | None
     quic_reconnect: Quic | None
     tftp: Tftp | None
     ipv8: NoOptions | None
     ipv8_sealed: NoOptions | None
-    eva: EvaOptions | None
+    eva: EvaContents | None
 
 
 class ShippedImplementation(ImplementationContents):

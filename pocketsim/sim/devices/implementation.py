@@ -26,9 +26,9 @@ from pocketsim.sim.devices.provenance import (
     PlainNumber,
     Provenance,
     RateNumber,
-    SizeNumber,
     Window,
 )
+from pocketsim.sim.devices.transport_sections import EvaProfile, QuicProfile, UdpProfile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,50 +144,9 @@ class KeptConnection(Section):
         return self
 
 
-class Udp(Section):
-    """Plain datagrams."""
-
-    socket_timeout: DurationNumber = Field(description="Receive timeout of the socket.")
-
-
-class Quic(Section):
+class Quic(QuicProfile):
     """QUIC, with a kept or with a new connection."""
 
-    poll_interval: DurationNumber = Field(
-        description="How often it looks for finished streams; 0 for at once."
-    )
-    connect_timeout: DurationNumber = Field(description="A connection attempt is given up then.")
-    idle_timeout: DurationNumber = Field(description="A connection silent for this is closed.")
-    keep_alive: DurationNumber = Field(description="Ping of an open connection; 0 for none.")
-    answer_on_same_connection: Flag = Field(
-        description="Whether answers go back on the connection that brought the proposal."
-    )
-    answer_on_same_stream: Flag | None = Field(
-        default=None, description="Whether on its very stream, too; absent: on one of their own."
-    )
-    ack_bundling: Flag | None = Field(
-        default=None,
-        description="Whether acknowledgements that are not due yet ride along with data; absent: "
-        "they do not.",
-    )
-    path_management: Flag | None = Field(
-        default=None,
-        description="Whether spare connection ids, tickets and probes of the path's MTU pass after "
-        "a handshake; absent: they do not.",
-    )
-    timer_tick: DurationNumber | None = Field(
-        default=None,
-        description="Its timers end with ticks of this length, two of them late at most; absent: "
-        "they are exact.",
-    )
-    relay_first: Flag = Field(
-        description="Whether it starts over the relay and moves to the direct path."
-    )
-    socket_buffer: SizeNumber | None = Field(
-        default=None,
-        description="Receive buffer that it asks for, as the kernel counts; absent: the phone's "
-        "default.",
-    )
     kept_connection: KeptConnection | None = Field(
         default=None, description="Faults of a kept connection; absent: none."
     )
@@ -207,42 +166,6 @@ class Tftp(Section):
 
 class Ipv8(Section):
     """Bare packets of IPv8, plain or sealed."""
-
-
-class EvaVariant(Provenance):
-    """Which EVA."""
-
-    value: Literal["original", "modified"] = Field(
-        description="original: lost blocks as text, always encrypted; modified: after pull "
-        "request 71 of kotlin-ipv8."
-    )
-
-
-class EvaOptions(Section):
-    """EVA's options."""
-
-    variant: EvaVariant = Field(description="Which EVA.")
-    encryption: Flag = Field(description="Whether packets are sealed boxes.")
-    block: SizeNumber = Field(description="Data of a full block.")
-    window: Limit = Field(description="Blocks between two acknowledgements.")
-    retransmit_interval: DurationNumber = Field(
-        description="Silence after which the receiver repeats its acknowledgement."
-    )
-    retransmit_attempts: Limit = Field(description="It is repeated one time less.")
-    write_request_retries: Limit = Field(description="Repeats of an unanswered offer.")
-    timeout: DurationNumber = Field(description="Silence after which either end gives up.")
-    reduce_window_after_timeout: Limit = Field(description="Blocks less after each timeout.")
-    min_window: Limit = Field(description="The window is never smaller.")
-    scheduled_send_interval: DurationNumber = Field(description="Looks at waiting transfers.")
-    scheduled_tasks_check_delay: DurationNumber = Field(description="Looks for what is overdue.")
-    binary_size_limit: SizeNumber = Field(description="Larger messages are refused.")
-    simultaneous_transfers: Limit | None = Field(
-        default=None, description="Above this, new transfers wait; absent: never."
-    )
-    send_threads: Limit = Field(description="Threads that send.")
-    race_window: DurationNumber = Field(
-        description="How long two starts of waiting transfers overlap (original)."
-    )
 
 
 class ModelError(Section):
@@ -289,13 +212,13 @@ class Implementation(Section):
         default=None,
         description="What the model is off by, by any name; absent: nobody has estimated it.",
     )
-    udp: Udp | None = Field(default=None, description="Plain UDP.")
+    udp: UdpProfile | None = Field(default=None, description="Plain UDP.")
     quic_keep: Quic | None = Field(default=None, description="QUIC, a connection kept.")
     quic_reconnect: Quic | None = Field(default=None, description="QUIC, one for each message.")
     tftp: Tftp | None = Field(default=None, description="TFTP.")
     ipv8: Ipv8 | None = Field(default=None, description="Packets of IPv8.")
     ipv8_sealed: Ipv8 | None = Field(default=None, description="Sealed packets of IPv8.")
-    eva: EvaOptions | None = Field(default=None, description="EVA.")
+    eva: EvaProfile | None = Field(default=None, description="EVA.")
 
     absent_when_none = frozenset({"model_error"})
 

@@ -16,6 +16,7 @@ import numpy as np
 from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
+from pocketsim.sim.devices.transport_options import UNUSED
 from pocketsim.sim.plan import (
     arrivals,
     compute,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
+    from pocketsim.sim.devices.transport_options import MachineOptions
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.own import Own
@@ -325,28 +327,26 @@ def _protocol(resolved: Resolved) -> plan.Protocol:
 def _transport(
     resolved: Resolved, name: str, people: Population, implementation: ShippedImplementation
 ) -> plan.Transport:
-    options = resolved["transport"]
+    transport = resolved["transport"]
     duplicate_dial_s, connection_break_s = _kept_connections(resolved, name, people, implementation)
     return {
-        "mode": options["mode"],
-        "poll_interval_s": options["poll_interval_s"],
-        "connect_timeout_s": options["connect_timeout_s"],
-        "idle_timeout_s": options["idle_timeout_s"],
-        "keep_alive_s": options["keep_alive_s"],
-        "keep_alive_events": options["keep_alive_events"],
-        "relay_first": options["relay_first"],
-        "answer_on_same_connection": options["answer_on_same_connection"],
-        "answer_on_same_stream": options["answer_on_same_stream"],
-        "ack_bundling": options["ack_bundling"],
-        "path_management": options["path_management"],
+        "mode": transport["mode"],
+        "options": _options(resolved, implementation),
         "threads_first": implementation["threads_first"]["value"],
-        "timer_tick_s": _said_of(implementation, options["mode"], "timer_tick_s"),
-        "socket_timeout_s": options["socket_timeout_s"],
-        "socket_buffer_bytes": options["socket_buffer_bytes"],
         "duplicate_dial_s": duplicate_dial_s,
         "connection_break_s": connection_break_s,
-        "eva": options["eva"],
+        "eva": transport["eva"],
     }
+
+
+def _options(resolved: Resolved, implementation: ShippedImplementation) -> MachineOptions:
+    """Return every option: of the scenario, and of the implementation what it alone says."""
+    given: Mapping[str, Any] = cast("Mapping[str, Any]", resolved["transport"])
+    sections: Mapping[str, Any] = cast("Mapping[str, Any]", implementation)
+    section = sections.get(given["mode"]) or {}
+    alone = {name: said["value"] for name in UNUSED if (said := section.get(name))}
+    chosen = {name: given[name] for name in UNUSED if name in given}
+    return cast("MachineOptions", {**UNUSED, **alone, **chosen})
 
 
 def _kept_connections(

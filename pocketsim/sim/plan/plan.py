@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from pocketsim.sim.scenario.resolved import Bursts, Eva, Radio, Tokens
+    from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
+    from pocketsim.sim.scenario.resolved import Bursts, Radio, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -192,23 +193,11 @@ class Transport(TypedDict):
     """Transport and options; the two columns are per phone."""
 
     mode: str
-    poll_interval_s: float
-    connect_timeout_s: float
-    idle_timeout_s: float
-    keep_alive_s: float
-    keep_alive_events: bool
-    relay_first: bool
-    answer_on_same_connection: bool
-    answer_on_same_stream: bool
-    ack_bundling: bool
-    path_management: bool
+    options: MachineOptions
     threads_first: bool
-    timer_tick_s: float
-    socket_timeout_s: float
-    socket_buffer_bytes: int
     duplicate_dial_s: Floats
     connection_break_s: Floats
-    eva: Eva | None
+    eva: EvaValues | None
 
 
 class Trace(TypedDict):

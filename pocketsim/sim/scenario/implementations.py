@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pocketsim.sim.base import si
 from pocketsim.sim.base.documents import Section
 from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.devices import implementation as documents
 from pocketsim.sim.devices import profile
+from pocketsim.sim.devices.transport_options import EVA_LISTS, LISTS, UNUSED
+from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
@@ -55,21 +58,20 @@ def filled(scenario: Scenario, implementation: Implementation) -> Scenario:
 def with_transport(transport: Transport, implementation: Implementation, mode: str) -> Transport:
     """Return the transport with the options of `mode` as `implementation` has them, if left out.
 
-    What a mode has no use for is 0 or false.
+    What a mode has no use for is 0 or false; a list stays as it is.
     """
-    quic = getattr(implementation, mode) if mode.startswith("quic") else None
-    timers = {name: getattr(quic, name).value if quic else 0.0 for name in _TIMERS}
-    flags = {name: bool((flag := getattr(quic, name, None)) and flag.value) for name in _FLAGS}
-    udp = implementation.udp if mode == "udp" else None
-    return _with(
-        transport, **timers, **flags, socket_timeout=udp.socket_timeout.value if udp else 0.0
-    )
+    said = {
+        key: option(implementation, mode, key, name)
+        for key, name in si.names(TransportOptions).items()
+        if key not in LISTS
+    }
+    return _with(transport, **said)
 
 
-def socket_buffer_bytes(implementation: Implementation, mode: str) -> int:
-    """Return the receive buffer that an implementation asks for, 0 for none."""
-    asked = getattr(getattr(implementation, mode, None), "socket_buffer", None)
-    return asked.value if asked else 0
+def option(implementation: Implementation, mode: str, key: str, name: str) -> Any:
+    """Return an option of `mode` by its key and its name in SI units; 0 or false where unsaid."""
+    said = getattr(getattr(implementation, mode, None), key, None)
+    return said.value if said else UNUSED[name]  # type: ignore[literal-required]
 
 
 def check(scenario: Scenario, implementation: Implementation, path: Path) -> None:
@@ -127,7 +129,7 @@ def _with_eva(transport: Transport, implementation: Implementation) -> Transport
         for name in type(implementation.eva).model_fields
         if (number := getattr(implementation.eva, name)) is not None
     }
-    for name in _EVA_LISTS:
+    for name in EVA_LISTS:
         said[name] = [said[name]]
     eva: Eva = _with(transport.eva, **said)
     return transport.model_copy(update={"eva": eva})
@@ -139,13 +141,4 @@ def _with(section: AnySection, **said: Any) -> AnySection:
     return section.model_copy(update=absent)
 
 
-_TIMERS = ("poll_interval", "connect_timeout", "idle_timeout", "keep_alive")
-_FLAGS = (
-    "answer_on_same_connection",
-    "answer_on_same_stream",
-    "ack_bundling",
-    "path_management",
-    "relay_first",
-)
-_EVA_LISTS = ("encryption", "block", "window")
 _MS_PER_S = 1000

@@ -9,6 +9,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base import axes
+from pocketsim.sim.devices.transport_options import EVA_LISTS, LISTS
 from pocketsim.sim.scenario import parts, tasks
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
@@ -86,10 +87,8 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
     transport, workload = scenario.transport, scenario.workload
     lists: dict[str, Sequence[Any]] = {
         "transport.mode": transport.mode,
-        "transport.socket_buffer": transport.socket_buffer or [None],
-        "transport.eva.encryption": transport.eva.encryption or [None],
-        "transport.eva.block": transport.eva.block or [None],
-        "transport.eva.window": transport.eva.window or [None],
+        **{f"transport.{key}": getattr(transport, key) or [None] for key in LISTS},
+        **{f"transport.eva.{key}": getattr(transport.eva, key) or [None] for key in EVA_LISTS},
     }
     lists |= parts.of(scenario).lists(scenario)
     if isinstance(workload, Compute):

@@ -21,6 +21,8 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
+from pocketsim.sim.devices.transport_options import LISTS
+from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario import (
     app_faults,
     data_files,
@@ -366,15 +368,17 @@ def interval_s(pacing: str, rate_per_s: float) -> float:
 def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
     scenario, mode = document.scenario, at["transport.mode"]
     transport = implementations.with_transport(scenario.transport, document.implementation, mode)
-    asked = at["transport.socket_buffer"]
     eva = si.section(transport.eva, _below("transport.eva", at)) if mode == "eva" else None
-    default_bytes = implementations.socket_buffer_bytes(document.implementation, mode)
-    own = {
+    own: dict[str, Any] = {
         "mode": mode,
-        "socket_buffer": default_bytes if asked is None else asked,
         "app_faults": mode == app_faults.KEPT and app_faults.act(document),
         "eva": eva,
     }
+    names = si.names(TransportOptions)
+    for key in LISTS:
+        asked = at[f"transport.{key}"]
+        said = implementations.option(document.implementation, mode, key, names[key])
+        own[key] = said if asked is None else asked
     if transport.policy is not None:
         own["policy"] = _own_class(document, data_files.POLICY, transport.policy.options)
     return cast("Transport", si.section(transport, own))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
+from pocketsim.sim.devices.transport_options import EvaValues, TransportValues
+
 if TYPE_CHECKING:
     from pocketsim.sim.base.own_code import OwnClass
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
@@ -338,28 +340,7 @@ file's name; the SHA-256 of its file, `options`, and perhaps an adversary.
 """
 
 
-class Eva(TypedDict):
-    """Options of EVA; `simultaneous_transfers` None: without a limit."""
-
-    variant: str
-    encryption: bool
-    block_bytes: int
-    window_blocks: int
-    retransmit_interval_s: float
-    retransmit_attempts: int
-    write_request_retries: int
-    timeout_s: float
-    reduce_window_after_timeout_blocks: int
-    min_window_blocks: int
-    scheduled_send_interval_s: float
-    scheduled_tasks_check_delay_s: float
-    binary_size_limit_bytes: int
-    simultaneous_transfers: int | None
-    send_threads: int
-    race_window_s: float
-
-
-class Transport(TypedDict):
+class Transport(TransportValues):
     """Transport and options.
 
     `app_faults` says whether they act, `socket_buffer_bytes` is 0 for the phone's default, `eva` is
@@ -367,20 +348,8 @@ class Transport(TypedDict):
     """
 
     mode: str
-    poll_interval_s: float
-    connect_timeout_s: float
-    idle_timeout_s: float
-    keep_alive_s: float
-    keep_alive_events: bool
-    answer_on_same_connection: bool
-    answer_on_same_stream: bool
-    ack_bundling: bool
-    path_management: bool
-    relay_first: bool
     app_faults: bool
-    socket_timeout_s: float
-    socket_buffer_bytes: int
-    eva: Eva | None
+    eva: EvaValues | None
     policy: OwnClass | None
 
 

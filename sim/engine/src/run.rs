@@ -212,8 +212,7 @@ fn over<A: Application>(
             drive(plan, hooks, make, |_| Ipv8::new(sealed), final_state)
         }
         "eva" => {
-            let options = plan.transport.eva.as_ref();
-            let config = EvaConfig::try_from(options.ok_or("eva has no options")?)?;
+            let config = plan.transport.eva.ok_or("eva has no options")?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
             drive(plan, hooks, make, new, final_state)
         }

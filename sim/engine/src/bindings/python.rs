@@ -21,8 +21,11 @@ mod _engine {
     use super::{
         custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, MODEL_OPTIONS,
     };
+    use pocketsim_protocols::transport::eva::EvaConfig;
+    use pocketsim_protocols::transport::TransportConfig;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
+    use schemars::schema_for;
 
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
@@ -74,6 +77,13 @@ mod _engine {
         outstanding: u32,
     ) -> Vec<u32> {
         pocketsim_protocols::replay::replay_chain(payload_bytes, first_index, count, outstanding)
+    }
+
+    /// JSON Schemas of the options of transports and of EVA: `TransportConfig` and `EvaConfig`.
+    #[pyfunction]
+    fn option_schemas() -> [String; 2] {
+        [schema_for!(TransportConfig), schema_for!(EvaConfig)]
+            .map(|schema| schema.to_value().to_string())
     }
 
     #[pymodule_init]

@@ -109,8 +109,8 @@ fn pairs(plan: &Plan) -> Plan {
         seed: plan.seed,
         fidelity: plan.fidelity.clone(),
         simgrid_library: None,
-        duration_s: fall_silent_s(plan.transport.keep_alive_s)
-            + length_s(plan.transport.keep_alive_s),
+        duration_s: fall_silent_s(plan.transport.options.keep_alive_s)
+            + length_s(plan.transport.options.keep_alive_s),
         // Their networks are filled in.
         access: Vec::new(),
         profiles: vec![plan.profiles[0].clone()],
@@ -148,12 +148,7 @@ fn pairs(plan: &Plan) -> Plan {
             own_operations: Vec::new(),
             ..plan.protocol.clone()
         },
-        transport: plan::Transport {
-            keep_alive_events: true,
-            duplicate_dial_s: vec![Seconds::INFINITY; phones],
-            connection_break_s: vec![Seconds::INFINITY; phones],
-            ..plan.transport.clone()
-        },
+        transport: without_faults(&plan.transport, phones),
         trace: plan::Trace {
             mode: "work".to_owned(),
             sample_ratio: 1.0,
@@ -162,6 +157,19 @@ fn pairs(plan: &Plan) -> Plan {
             blocks: false,
         },
         energy: None,
+    }
+}
+
+/// The same transport, whose connections do not break and whose pings are all simulated.
+fn without_faults(transport: &plan::Transport, phones: usize) -> plan::Transport {
+    plan::Transport {
+        options: TransportConfig {
+            keep_alive_events: true,
+            ..transport.options
+        },
+        duplicate_dial_s: vec![Seconds::INFINITY; phones],
+        connection_break_s: vec![Seconds::INFINITY; phones],
+        ..transport.clone()
     }
 }
 

@@ -110,7 +110,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             ready: VecDeque::new(),
             have_woken: Vec::new(),
             threads_first: plan.transport.threads_first,
-            timers: Timers::new(plan.transport.timer_tick_s),
+            timers: Timers::new(plan.transport.options.timer_tick_s),
             cores_of: plan.phones.cores_of.clone(),
             works: Slab::new(),
             in_turn: Slab::new(),

@@ -9,9 +9,11 @@ pub(crate) mod columns;
 pub(crate) mod machine_config;
 
 use pocketsim_protocols::contract::Seconds;
+use pocketsim_protocols::transport::eva::EvaConfig;
+use pocketsim_protocols::transport::TransportConfig;
 
 #[cfg(feature = "python")]
-use crate::plan::columns::{counts, flags, floats, numbers};
+use crate::plan::columns::{counts, eva, flags, floats, numbers, options};
 #[cfg(feature = "python")]
 use pyo3::FromPyObject;
 
@@ -214,7 +216,7 @@ impl Profile {
 impl Plan {
     /// How much the receive buffer of a phone's socket holds, by profile.
     pub(crate) fn socket_buffers_bytes(&self) -> impl Iterator<Item = u64> + '_ {
-        let asked_bytes = self.transport.socket_buffer_bytes;
+        let asked_bytes = self.transport.options.socket_buffer_bytes;
         self.profiles.iter().map(move |profile| match asked_bytes {
             0 => profile.socket_buffer_bytes,
             _ => asked_bytes,
@@ -422,41 +424,18 @@ pub struct Tokens {
     pub batch_tokens: u32,
 }
 
-/// Transport and options; fields of other kinds are ignored.
+/// Transport and options.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Transport {
     /// `udp`, `quic_keep`, `quic_reconnect`, `tftp`, `ipv8`, `ipv8_sealed`, `eva`, or `none` where
     /// nothing is sent.
     pub mode: String,
-    /// Interval at which the app looks for finished streams and tasks, seconds; 0 for none.
-    pub poll_interval_s: Seconds,
-    /// Give up on a connection attempt after this, seconds.
-    pub connect_timeout_s: Seconds,
-    /// Close when silent for this, seconds.
-    pub idle_timeout_s: Seconds,
-    /// Keep-alive ping of an open connection, seconds; 0 for none.
-    pub keep_alive_s: Seconds,
-    /// Whether signs of life of silent connections are simulated one by one (quic keep).
-    pub keep_alive_events: bool,
-    /// Start on the relay and move to the direct path when it answers.
-    pub relay_first: bool,
-    /// Whether answers go back on the connection that brought the proposal (quic keep).
-    pub answer_on_same_connection: bool,
-    /// And on its very stream.
-    pub answer_on_same_stream: bool,
-    /// Whether acknowledgements ride along with data before they are due (quic).
-    pub ack_bundling: bool,
-    /// Whether connection ids, tickets and probes of the MTU pass after a handshake (quic).
-    pub path_management: bool,
+    /// Those of every phone's machine and of its driver.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = options))]
+    pub options: TransportConfig,
     /// Whether the threads that read the socket and propose run before tasks when both want cores.
     pub threads_first: bool,
-    /// Timers end with ticks of this length, seconds; 0 for exact ones.
-    pub timer_tick_s: Seconds,
-    /// Socket receive timeout, seconds (udp).
-    pub socket_timeout_s: Seconds,
-    /// Receive buffer that the transport asks for, bytes as the kernel counts; 0 for the default.
-    pub socket_buffer_bytes: u64,
     /// Per phone: when, after its first dial, a second dial that raced with it
     /// replaces the kept connection; infinite for never (quic keep).
     #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
@@ -465,45 +444,8 @@ pub struct Transport {
     #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub connection_break_s: Vec<f64>,
     /// Options of EVA (eva); none for other transports.
-    pub eva: Option<Eva>,
-}
-
-/// Options of EVA, as `EvaConfig` describes them.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
-pub struct Eva {
-    /// `original` or `modified`.
-    pub variant: String,
-    /// Whether packets are sealed boxes.
-    pub encryption: bool,
-    /// Data bytes of a full block.
-    pub block_bytes: u32,
-    /// Blocks between two acknowledgements, at first.
-    pub window_blocks: u32,
-    /// Silence after which the receiver repeats its acknowledgement, seconds.
-    pub retransmit_interval_s: Seconds,
-    /// The acknowledgement is repeated one time less than this.
-    pub retransmit_attempts: u32,
-    /// How often a write request is repeated.
-    pub write_request_retries: u32,
-    /// Silence after which either end gives up, seconds.
-    pub timeout_s: Seconds,
-    /// Blocks by which the window shrinks for each timeout of the same message.
-    pub reduce_window_after_timeout_blocks: u32,
-    /// The window is never smaller.
-    pub min_window_blocks: u32,
-    /// Waiting transfers are looked at this often, seconds.
-    pub scheduled_send_interval_s: Seconds,
-    /// Everything overdue is looked for this often, seconds.
-    pub scheduled_tasks_check_delay_s: Seconds,
-    /// Larger messages are refused.
-    pub binary_size_limit_bytes: u32,
-    /// Above this many transfers new ones wait; none for no limit.
-    pub simultaneous_transfers: Option<u32>,
-    /// Threads that call `sendto`.
-    pub send_threads: u32,
-    /// How long two starts of waiting transfers overlap, seconds (original).
-    pub race_window_s: Seconds,
+    #[cfg_attr(feature = "python", pyo3(from_py_with = eva))]
+    pub eva: Option<EvaConfig>,
 }
 
 /// What the trace keeps.

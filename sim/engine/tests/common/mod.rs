@@ -303,20 +303,13 @@ pub fn plan(count: usize) -> Plan {
 fn udp() -> Transport {
     Transport {
         mode: "udp".into(),
-        poll_interval_s: 0.0,
-        connect_timeout_s: 30.0,
-        idle_timeout_s: 30.0,
-        keep_alive_s: 0.0,
-        keep_alive_events: false,
-        relay_first: false,
-        answer_on_same_connection: false,
-        answer_on_same_stream: false,
-        ack_bundling: false,
-        path_management: false,
+        options: TransportConfig {
+            poll_interval_s: 0.0,
+            keep_alive_s: 0.0,
+            relay_first: false,
+            ..TransportConfig::default()
+        },
         threads_first: true,
-        timer_tick_s: 0.0,
-        socket_timeout_s: 5.0,
-        socket_buffer_bytes: 0,
         duplicate_dial_s: vec![],
         connection_break_s: vec![],
         eva: None,

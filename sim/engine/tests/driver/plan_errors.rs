@@ -1,10 +1,9 @@
 //! Plans that name what nobody knows are refused with that name, before anything runs.
 
-use _engine::plan::{Compute, Eva, Phones, Plan, Tokens};
+use _engine::plan::{Compute, Phones, Plan, Tokens};
 
 use _engine::run::{run, Hooks};
 use pocketsim_protocols::compute::{ComputeConfig, Task};
-use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
 /// Why the plan is refused; one that is not would make this process's one engine.
@@ -18,27 +17,6 @@ fn of_family(kind: &str, crypto: &str) -> Plan {
     plan.protocol.kind = kind.into();
     plan.protocol.crypto = crypto.into();
     plan
-}
-
-fn eva() -> Eva {
-    Eva {
-        variant: "original".into(),
-        encryption: true,
-        block_bytes: 1,
-        window_blocks: 2,
-        retransmit_interval_s: 3.0,
-        retransmit_attempts: 4,
-        write_request_retries: 5,
-        timeout_s: 6.0,
-        reduce_window_after_timeout_blocks: 7,
-        min_window_blocks: 8,
-        scheduled_send_interval_s: 9.0,
-        scheduled_tasks_check_delay_s: 10.0,
-        binary_size_limit_bytes: 11,
-        simultaneous_transfers: Some(12),
-        send_threads: 13,
-        race_window_s: 14.0,
-    }
 }
 
 fn computing(task: &str) -> Compute {
@@ -123,15 +101,10 @@ fn an_unknown_transport_is_named_whatever_runs_on_it() {
 }
 
 #[test]
-fn eva_needs_its_options_and_a_known_variant() {
+fn eva_needs_its_options() {
     let mut plan = of_family("transfer", "counted");
     plan.transport.mode = "eva".into();
-    assert_eq!(refusal(plan.clone()), "eva has no options");
-    plan.transport.eva = Some(Eva {
-        variant: "future".into(),
-        ..eva()
-    });
-    assert_eq!(refusal(plan), "unknown variant of EVA \"future\"");
+    assert_eq!(refusal(plan), "eva has no options");
 }
 
 #[test]
@@ -169,77 +142,19 @@ fn a_towns_unknown_options_are_named() {
 
 #[test]
 fn options_of_a_transport_reach_its_machine() {
-    let mut options = crate::common::plan(2).transport;
-    options.poll_interval_s = 0.125;
-    options.connect_timeout_s = 1.0;
-    options.idle_timeout_s = 2.0;
-    options.keep_alive_s = 3.0;
-    options.socket_timeout_s = 4.0;
-    options.relay_first = false;
-    options.answer_on_same_connection = true;
-    options.answer_on_same_stream = true;
-    options.ack_bundling = true;
-    options.path_management = true;
-    let config = TransportConfig::from(&options);
-    let expected = TransportConfig {
-        mode: ConnectionMode::Keep,
-        poll_interval_s: 0.125,
-        connect_timeout_s: 1.0,
-        idle_timeout_s: 2.0,
-        keep_alive_s: 3.0,
-        socket_timeout_s: 4.0,
-        relay_first: false,
-        answer_on_same_connection: true,
-        answer_on_same_stream: true,
-        ack_bundling: true,
-        path_management: true,
-        ..TransportConfig::default()
-    };
-    assert_eq!(config, expected);
+    let mut transport = crate::common::plan(2).transport;
+    transport.options.keep_alive_s = 3.0;
     for (mode, expected) in [
         ("quic_keep", ConnectionMode::Keep),
         ("quic_reconnect", ConnectionMode::Reconnect),
     ] {
-        options.mode = mode.into();
-        assert_eq!(TransportConfig::from(&options).mode, expected);
+        transport.mode = mode.into();
+        let config = TransportConfig {
+            mode: expected,
+            ..transport.options
+        };
+        assert_eq!(TransportConfig::from(&transport), config);
     }
-}
-
-#[test]
-fn options_of_eva_reach_its_machine() {
-    let config = EvaConfig::try_from(&eva()).expect("a known variant");
-    let expected = EvaConfig {
-        variant: Variant::Original,
-        encryption: true,
-        block_bytes: 1,
-        window_blocks: 2,
-        retransmit_interval_s: 3.0,
-        retransmit_attempts: 4,
-        write_request_retries: 5,
-        timeout_s: 6.0,
-        reduce_window_after_timeout_blocks: 7,
-        min_window_blocks: 8,
-        scheduled_send_interval_s: 9.0,
-        scheduled_tasks_check_delay_s: 10.0,
-        binary_size_limit_bytes: 11,
-        simultaneous_transfers_max: 12,
-        send_threads: 13,
-        race_window_s: 14.0,
-        ..EvaConfig::thesis()
-    };
-    assert_eq!(config, expected);
-}
-
-#[test]
-fn eva_without_a_limit_of_transfers_has_none() {
-    let options = Eva {
-        variant: "modified".into(),
-        simultaneous_transfers: None,
-        ..eva()
-    };
-    let config = EvaConfig::try_from(&options).expect("a known variant");
-    assert_eq!(config.variant, Variant::Modified);
-    assert_eq!(config.simultaneous_transfers_max, u32::MAX);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_fragment_is_charged_as_a_buffer_of_its_own() {
 #[test]
 fn the_transports_buffer_takes_the_place_of_the_profiles() {
     let mut plan = stalled();
-    plan.transport.socket_buffer_bytes = 3 * LARGE_BYTES;
+    plan.transport.options.socket_buffer_bytes = 3 * LARGE_BYTES;
     assert_eq!(held(plan, 10, 1000), 3);
 }
 
@@ -84,7 +84,7 @@ fn a_phone_has_its_profiles_buffer() {
 #[test]
 fn what_does_not_fit_leaves_room_for_what_does() {
     let mut plan = stalled();
-    plan.transport.socket_buffer_bytes = LARGE_BYTES + 832;
+    plan.transport.options.socket_buffer_bytes = LARGE_BYTES + 832;
     plan.duration_s = 9.0;
     for bytes in [1000, 1000, 1000, 100, 100] {
         ask(&mut plan, 1.0, bytes);
@@ -98,7 +98,7 @@ fn what_does_not_fit_leaves_room_for_what_does() {
 #[test]
 fn reading_makes_room() {
     let mut plan = stalled();
-    plan.transport.socket_buffer_bytes = LARGE_BYTES;
+    plan.transport.options.socket_buffer_bytes = LARGE_BYTES;
     for time_s in [1.0, 2.0, 3.0, 12.0, 13.0] {
         ask(&mut plan, time_s, 1000);
     }
@@ -115,7 +115,7 @@ fn reading_makes_room() {
 #[test]
 fn a_phone_that_comes_back_finds_its_buffer_empty() {
     let mut plan = stalled();
-    plan.transport.socket_buffer_bytes = 2 * LARGE_BYTES;
+    plan.transport.options.socket_buffer_bytes = 2 * LARGE_BYTES;
     (0..4).for_each(|_| ask(&mut plan, 1.0, 1000));
     turn(&mut plan, 2.0, 1, false);
     turn(&mut plan, 3.0, 1, true);

@@ -59,7 +59,7 @@ impl Transport<Parcel> for Later {
 /// When what phone 0 hands over then has come.
 fn came(timer_tick_s: Seconds, handed_over_s: [Seconds; 2]) -> Vec<Seconds> {
     let mut plan = plan(2);
-    plan.transport.timer_tick_s = timer_tick_s;
+    plan.transport.options.timer_tick_s = timer_tick_s;
     for at_s in handed_over_s {
         arrive(&mut plan, at_s, 0, 1);
     }

@@ -13,6 +13,8 @@
 //! randomness and costs. Whatever varies from run to run comes in as a number of
 //! [`TransportConfig`] or is charged by the driver for the work asked for.
 
+use serde::Deserialize;
+
 use crate::contract::Seconds;
 
 pub mod eva;
@@ -22,51 +24,93 @@ pub mod tftp;
 pub mod udp;
 
 /// What happens to a QUIC connection after a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionMode {
     /// A new endpoint and connection for every message.
     Reconnect,
     /// One connection per peer, kept open.
+    #[default]
     Keep,
 }
 
 /// Options of all transports, in SI units; each reads only its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// This is where an option is declared. What a scenario and an implementation may say of it, in which
+/// unit and with which words, is generated from here (`tools/transport_options.py`): `of` names the
+/// transports whose section of an implementation has it, `list` an option that a scenario may give
+/// several values, `set_by` who alone sets it, and `optional` one that an implementation may leave
+/// out.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TransportConfig {
     /// What happens to a connection after a message (quic).
+    #[serde(skip)]
     pub mode: ConnectionMode,
-    /// The app looks for finished streams at multiples of this; 0 for at once (quic).
+    /// How often the app looks for finished streams and tasks; 0 for at once.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
     pub poll_interval_s: Seconds,
     /// Where in that interval this phone looks, from 0 to the interval (quic).
+    #[serde(skip)]
     pub poll_phase_s: Seconds,
-    /// A connection attempt is given up after this (quic).
+    /// A connection attempt is given up after this.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "exclusiveMinimum" = 0)))]
     pub connect_timeout_s: Seconds,
-    /// A connection is given up when silent for this (quic).
+    /// A connection silent for this is closed.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "exclusiveMinimum" = 0)))]
     pub idle_timeout_s: Seconds,
-    /// An open connection is pinged after this much silence; 0 for never (quic).
+    /// An open connection is pinged after this much silence; 0 for never.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
     pub keep_alive_s: Seconds,
-    /// Begin on the relay and move to the direct path when it answers (quic).
-    pub relay_first: bool,
-    /// Answer on the connection that brought the message instead of dialling back (quic). With a
-    /// connection for each message it then lives until its answer has come, so there must be one.
+    /// Whether each ping of a silent connection (quic_keep) is simulated; without, a connection
+    /// rests after two (where ways vary, once many were simulated), and what it would have sent and
+    /// computed is reckoned.
+    #[cfg_attr(feature = "schema", schemars(extend("set_by" = "scenario")))]
+    pub keep_alive_events: bool,
+    /// Whether answers go back on the connection that brought the proposal, instead of one that is
+    /// dialled back. With a connection for each message it then lives until its answer has come.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
     pub answer_on_same_connection: bool,
-    /// And on the stream that brought it, instead of one of its own (quic).
+    /// Whether answers go back on the stream that brought the proposal, instead of one of their own.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "optional" = true)))]
     pub answer_on_same_stream: bool,
-    /// Acknowledgements ride along with data before they are due (RFC 9000 13.2.1) (quic).
+    /// Whether acknowledgements that are not due yet ride along with data (RFC 9000, 13.2.1).
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "optional" = true)))]
     pub ack_bundling: bool,
-    /// After a handshake spare connection ids, tickets to resume with and probes of the path's MTU
-    /// pass (RFC 9000 5.1.1; RFC 8446 4.6.1; RFC 8899) (quic).
+    /// Whether spare connection ids, tickets to resume with and probes of the path's MTU pass after a
+    /// handshake (RFC 9000, 5.1.1; RFC 8446, 4.6.1; RFC 8899).
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "optional" = true)))]
     pub path_management: bool,
+    /// Its timers end with ticks of this length, two of them late at most; 0 for exact timers.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("of" = ["quic"], "optional" = true, "set_by" = "implementation"))
+    )]
+    pub timer_tick_s: Seconds,
+    /// Whether a connection starts over the relay and moves to the direct path when that answers.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
+    pub relay_first: bool,
     /// How long after the first dial to a peer a second dial that raced with it
     /// takes its place, unserved; infinite for never (quic, keep).
+    #[serde(skip, default = "never_s")]
     pub duplicate_dial_s: Seconds,
     /// The time at which the peers stop accepting streams of the connections
     /// dialled before it, for good; infinite for never (quic, keep).
+    #[serde(skip, default = "never_s")]
     pub connection_break_s: Seconds,
-    /// How long the receiving thread blocks before it looks around (udp).
+    /// Receive timeout of a plain UDP socket; the app only reads again, so the wake-up changes
+    /// nothing and is not simulated.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["udp"], "exclusiveMinimum" = 0)))]
     pub socket_timeout_s: Seconds,
     /// Whether those idle wake-ups are simulated at all (udp).
+    #[serde(skip)]
     pub socket_wakeups: bool,
+    /// Receive buffer asked for, as the kernel counts; 0 for the phone's default.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("of" = ["quic"], "optional" = true, "list" = true))
+    )]
+    pub socket_buffer_bytes: u64,
 }
 
 impl Default for TransportConfig {
@@ -83,12 +127,19 @@ impl Default for TransportConfig {
             answer_on_same_stream: false,
             ack_bundling: false,
             path_management: false,
-            duplicate_dial_s: Seconds::INFINITY,
-            connection_break_s: Seconds::INFINITY,
+            keep_alive_events: false,
+            timer_tick_s: 0.0,
+            duplicate_dial_s: never_s(),
+            connection_break_s: never_s(),
             socket_timeout_s: APP_SOCKET_TIMEOUT_S,
             socket_wakeups: false,
+            socket_buffer_bytes: 0,
         }
     }
+}
+
+fn never_s() -> Seconds {
+    Seconds::INFINITY
 }
 
 /// The largest UDP payload that IPv4 carries: 65535 - 20 - 8 (RFC 768, RFC 791).

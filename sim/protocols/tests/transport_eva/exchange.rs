@@ -178,7 +178,7 @@ fn one_transfer_per_peer_the_rest_wait() {
 #[test]
 fn above_the_limit_of_transfers_everything_waits() {
     let config = EvaConfig {
-        simultaneous_transfers_max: 2,
+        simultaneous_transfers: Some(2),
         ..small()
     };
     let mut world = world(4, &config);
@@ -364,7 +364,7 @@ fn shutting_down_returns_what_was_held() {
 #[test]
 fn a_restarted_phone_has_nothing_under_way() {
     let config = EvaConfig {
-        simultaneous_transfers_max: 1,
+        simultaneous_transfers: Some(1),
         ..small()
     };
     let mut world = world(3, &config);

@@ -312,7 +312,7 @@ def test_a_loop_stops_where_its_implementation_has_no_room(
 def test_timers_end_with_the_ticks_of_the_implementation(scenario, implementation, mode, tick_s):
     settings = [f"implementation={implementation}", f"transport.mode={mode}"]
     resolved = resolve(load(scenario, settings))[0].resolved
-    assert build_plan(resolved, 0)["transport"]["timer_tick_s"] == tick_s
+    assert build_plan(resolved, 0)["transport"]["options"]["timer_tick_s"] == tick_s
 
 
 def with_rests(folder, rests, step="file_open"):

@@ -67,6 +67,8 @@ IN_RUST = {
     "Numbers": {"Vec<u32>"},
     "Counts": {"Vec<u64>"},
     "Flags": {"Vec<bool>"},
+    "MachineOptions": {"TransportConfig"},
+    "EvaValues": {"EvaConfig"},
 }
 
 
@@ -266,7 +268,7 @@ def test_a_factor_scales_what_is_drawn(scenario):
 def test_habits_of_quic_are_the_transports(scenario, flag, same):
     setting = f"transport.{flag}={str(same).lower()}"
     resolved = resolve(load(scenario, [setting]))[0].resolved
-    assert build_plan(resolved, 0)["transport"][flag] is same
+    assert build_plan(resolved, 0)["transport"]["options"][flag] is same
 
 
 def test_an_unlimited_log_is_the_largest_number(scenario):

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from pocketsim.sim.base import si
-from pocketsim.sim.devices import contents, implementation, profile, provenance
+from pocketsim.sim.devices import (
+    contents,
+    implementation,
+    profile,
+    provenance,
+    transport_options,
+    transport_sections,
+)
 from pocketsim.sim.scenario import (
     churn,
     compute,
@@ -49,15 +56,13 @@ SAME_NAMES = {
     (compute, resolved): ("Compute",),
     (document, resolved): ("Run", "Protocol", "Adversary", "Output"),
     (energy, resolved): ("Radio", "ContactRadio", "Energy"),
-    (transports, resolved): ("Transport", "Eva"),
+    (transports, resolved): ("Transport",),
     (profile, contents): ("Cost", "Device", "Scheduler", "SleepOvershoot"),
     (implementation, contents): (
         "About",
         "Step",
         "OwnCost",
-        "Udp",
         "Quic",
-        "EvaOptions",
         "KeptConnection",
     ),
 }
@@ -72,7 +77,10 @@ PAIRS = [
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),
     (implementation.PacingLaw, contents.Choice),
-    (implementation.EvaVariant, contents.Choice),
+    (transport_sections.VariantChoice, contents.Choice),
+    (transport_sections.UdpProfile, transport_options.UdpContents),
+    (transport_sections.EvaProfile, transport_options.EvaContents),
+    (transports.Eva, transport_options.EvaValues),
     (provenance.PlainNumber, contents.Number),
     (provenance.Window, contents.Window),
 ]

@@ -71,13 +71,13 @@ enum Known {
 impl Upkeeps {
     /// Nothing yet.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let is_watched = plan.transport.keep_alive_events
+        let is_watched = plan.transport.options.keep_alive_events
             || plan.fidelity != "hybrid"
             || plan.energy.is_some()
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || !plan.proximity.time_s.is_empty();
-        let ticks = plan.transport.timer_tick_s > 0.0;
+        let ticks = plan.transport.options.timer_tick_s > 0.0;
         let varies: Vec<bool> = plan.access.iter().map(|one| ticks || varies(one)).collect();
         let needs_networks = !is_watched && varies.contains(&true);
         let access = &plan.phones.access;
@@ -88,7 +88,7 @@ impl Upkeeps {
             varies,
             find: None,
             stream: Stream::new(plan.seed, "rest", 0),
-            keep_alive_s: plan.transport.keep_alive_s,
+            keep_alive_s: plan.transport.options.keep_alive_s,
             counts: Reckoned::default(),
         }
     }

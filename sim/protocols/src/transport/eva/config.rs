@@ -3,10 +3,14 @@
 //! Lines are those of EVAProtocol.kt in kotlin-ipv8: `master` at the merge of
 //! pull request 71 (f983ed4), `thesis` in the branch that led to it (00517bb).
 
+use serde::Deserialize;
+
 use crate::contract::Seconds;
 
 /// Before or after the changes of Koning (thesis section V, pull request 71).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "lowercase")]
 pub enum Variant {
     /// Lost blocks as text ("[1, 2]"), always encrypted, transfers that wait
     /// may start twice at once ([`EvaConfig::race_window_s`]).
@@ -15,48 +19,70 @@ pub enum Variant {
     Modified,
 }
 
-/// Options of [`Eva`](super::Eva), in SI units.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Options of [`Eva`](super::Eva), in SI units, declared as those of
+/// [`TransportConfig`](super::super::TransportConfig) are.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct EvaConfig {
-    /// Which generation of the protocol.
+    /// original: lost blocks as text, always encrypted; modified: after pull request 71 of
+    /// kotlin-ipv8.
     pub variant: Variant,
-    /// Whether packets are sealed boxes; [`Variant::Original`] seals them anyway.
+    /// Whether packets are sealed boxes; the original variant seals them anyway.
+    #[cfg_attr(feature = "schema", schemars(extend("list" = true)))]
     pub encryption: bool,
-    /// Data bytes of a full block; more than 1289 (1241 encrypted) never leave the phone.
+    /// Data of a full block; more than 1289 bytes (1241 encrypted) never leave the phone.
+    #[cfg_attr(feature = "schema", schemars(extend("list" = true)))]
     pub block_bytes: u32,
     /// Blocks between two acknowledgements, at first.
+    #[cfg_attr(feature = "schema", schemars(extend("list" = true), range(min = 1)))]
     pub window_blocks: u32,
-    /// Silence after which the receiver repeats its acknowledgement, at the next check.
+    /// Silence after which the receiver repeats its acknowledgement, when it next checks.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
     pub retransmit_interval_s: Seconds,
     /// The acknowledgement is repeated one time less than this.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub retransmit_attempts: u32,
-    /// How often a write request is repeated before window 1 is acknowledged.
+    /// How often an unanswered write request is repeated before window 1 is acknowledged.
     pub write_request_retries: u32,
-    /// Silence after which either end gives up, at the next check.
+    /// Silence after which either end gives up, when it next checks.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
     pub timeout_s: Seconds,
     /// Blocks by which the window shrinks for each earlier timeout of the same message.
     pub reduce_window_after_timeout_blocks: u32,
-    /// The window is never smaller, whatever `window_blocks` says.
+    /// The window is never smaller, whatever `window` says.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub min_window_blocks: u32,
     /// Waiting transfers are looked at this often, and whenever one ends well or in an error.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
     pub scheduled_send_interval_s: Seconds,
     /// Everything overdue is looked for this often.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
     pub scheduled_tasks_check_delay_s: Seconds,
     /// When this phone first looks for either.
+    #[serde(skip)]
     pub check_phase_s: Seconds,
     /// Larger messages are refused by both ends.
     pub binary_size_limit_bytes: u32,
-    /// Above this many transfers of both directions new ones wait.
-    pub simultaneous_transfers_max: u32,
+    /// Above this many transfers of both directions new ones wait; absent: never.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub simultaneous_transfers: Option<u32>,
     /// Characters that name the application in a write request; 40 for a service id.
+    #[serde(skip, default = "service_id_characters")]
     pub info_bytes: u32,
     /// Threads that call `sendto`; with more than one, packets may overtake each other.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub send_threads: u32,
     /// What `setsockopt` is asked for, half of what the kernel then counts; 0 for never asked.
+    #[serde(skip)]
     pub receive_buffer_bytes: u64,
-    /// How long the start of a waiting transfer overlaps with another such start
-    /// ([`Variant::Original`]). The code allows it, nobody has measured it.
+    /// How long the start of a waiting transfer overlaps with another such start (original). The code
+    /// allows it, nobody has measured it.
     pub race_window_s: Seconds,
+}
+
+fn service_id_characters() -> u32 {
+    SERVICE_ID_CHARACTERS
 }
 
 impl EvaConfig {
@@ -77,7 +103,7 @@ impl EvaConfig {
             scheduled_tasks_check_delay_s: 1.0,
             check_phase_s: 0.0,
             binary_size_limit_bytes: 250 << 20,
-            simultaneous_transfers_max: 10,
+            simultaneous_transfers: Some(10),
             info_bytes: SERVICE_ID_CHARACTERS,
             send_threads: 1,
             receive_buffer_bytes: 0,
@@ -97,7 +123,7 @@ impl EvaConfig {
             retransmit_interval_s: 0.150,
             write_request_retries: 0,
             timeout_s: 12.0,
-            simultaneous_transfers_max: u32::MAX,
+            simultaneous_transfers: None,
             receive_buffer_bytes: 425_984,
             ..Self::master()
         }

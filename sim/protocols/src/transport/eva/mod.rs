@@ -161,7 +161,8 @@ impl<P: Payload> Eva<P> {
     }
 
     fn is_full(&self) -> bool {
-        self.under_way >= self.config.simultaneous_transfers_max
+        let max = self.config.simultaneous_transfers;
+        max.is_some_and(|max| self.under_way >= max)
     }
 
     /// `sendScheduled`: the limit is asked for once, not for each peer.

@@ -1,0 +1,141 @@
+"""Options of transports as plain values in SI units: profiles, scenarios, plans.
+
+Generated from `TransportConfig` and `EvaConfig` in sim/protocols/src/transport by
+`python -m tools.transport_options`; to be changed there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from pocketsim.sim.devices.contents import Choice, Number
+
+
+class TransportValues(TypedDict):
+    """Options of a transport in a scenario, resolved."""
+
+    poll_interval_s: float
+    connect_timeout_s: float
+    idle_timeout_s: float
+    keep_alive_s: float
+    keep_alive_events: bool
+    answer_on_same_connection: bool
+    answer_on_same_stream: bool
+    ack_bundling: bool
+    path_management: bool
+    relay_first: bool
+    socket_timeout_s: float
+    socket_buffer_bytes: int
+
+
+class MachineOptions(TypedDict):
+    """Options of a transport as the engine takes them."""
+
+    poll_interval_s: float
+    connect_timeout_s: float
+    idle_timeout_s: float
+    keep_alive_s: float
+    keep_alive_events: bool
+    answer_on_same_connection: bool
+    answer_on_same_stream: bool
+    ack_bundling: bool
+    path_management: bool
+    timer_tick_s: float
+    relay_first: bool
+    socket_timeout_s: float
+    socket_buffer_bytes: int
+
+
+class EvaValues(TypedDict):
+    """Options of EVA, resolved and as the engine takes them."""
+
+    variant: str
+    encryption: bool
+    block_bytes: int
+    window_blocks: int
+    retransmit_interval_s: float
+    retransmit_attempts: int
+    write_request_retries: int
+    timeout_s: float
+    reduce_window_after_timeout_blocks: int
+    min_window_blocks: int
+    scheduled_send_interval_s: float
+    scheduled_tasks_check_delay_s: float
+    binary_size_limit_bytes: int
+    send_threads: int
+    race_window_s: float
+    simultaneous_transfers: int | None
+
+
+class UdpContents(TypedDict):
+    """Plain UDP in a profile, in SI units."""
+
+    socket_timeout_s: Number
+
+
+class QuicContents(TypedDict):
+    """QUIC in a profile, in SI units."""
+
+    poll_interval_s: Number
+    connect_timeout_s: Number
+    idle_timeout_s: Number
+    keep_alive_s: Number
+    answer_on_same_connection: Choice
+    answer_on_same_stream: Choice | None
+    ack_bundling: Choice | None
+    path_management: Choice | None
+    timer_tick_s: Number | None
+    relay_first: Choice
+    socket_buffer_bytes: Number | None
+
+
+class EvaContents(TypedDict):
+    """EVA in a profile, in SI units."""
+
+    variant: Choice
+    encryption: Choice
+    block_bytes: Number
+    window: Choice
+    retransmit_interval_s: Number
+    retransmit_attempts: Choice
+    write_request_retries: Choice
+    timeout_s: Number
+    reduce_window_after_timeout: Choice
+    min_window: Choice
+    scheduled_send_interval_s: Number
+    scheduled_tasks_check_delay_s: Number
+    binary_size_limit_bytes: Number
+    send_threads: Choice
+    race_window_s: Number
+    simultaneous_transfers: Choice | None
+
+
+UNUSED: MachineOptions = {
+    "poll_interval_s": 0.0,
+    "connect_timeout_s": 0.0,
+    "idle_timeout_s": 0.0,
+    "keep_alive_s": 0.0,
+    "keep_alive_events": False,
+    "answer_on_same_connection": False,
+    "answer_on_same_stream": False,
+    "ack_bundling": False,
+    "path_management": False,
+    "timer_tick_s": 0.0,
+    "relay_first": False,
+    "socket_timeout_s": 0.0,
+    "socket_buffer_bytes": 0,
+}
+"""What a transport has that knows no such option."""
+
+
+LISTS = ("socket_buffer",)
+"""Options of which a scenario may list values."""
+
+
+EVA_LISTS = (
+    "encryption",
+    "block",
+    "window",
+)
+"""Those of EVA."""
