@@ -20,6 +20,7 @@ class TransportValues(TypedDict):
     idle_timeout_s: float
     keep_alive_s: float
     keep_alive_events: bool
+    initial_rtt_s: float
     answer_on_same_connection: bool
     answer_on_same_stream: bool
     ack_bundling: bool
@@ -37,6 +38,7 @@ class MachineOptions(TypedDict):
     idle_timeout_s: float
     keep_alive_s: float
     keep_alive_events: bool
+    initial_rtt_s: float
     answer_on_same_connection: bool
     answer_on_same_stream: bool
     ack_bundling: bool
@@ -81,6 +83,7 @@ class QuicContents(TypedDict):
     connect_timeout_s: Number
     idle_timeout_s: Number
     keep_alive_s: Number
+    initial_rtt_s: Number | None
     answer_on_same_connection: Choice
     answer_on_same_stream: Choice | None
     ack_bundling: Choice | None
@@ -117,6 +120,7 @@ UNUSED: MachineOptions = {
     "idle_timeout_s": 0.0,
     "keep_alive_s": 0.0,
     "keep_alive_events": False,
+    "initial_rtt_s": 0.0,
     "answer_on_same_connection": False,
     "answer_on_same_stream": False,
     "ack_bundling": False,

@@ -57,6 +57,11 @@ class TransportOptions(Section):
         " connection rests after two (where ways vary, once many were simulated), and "
         "what it would have sent and computed is reckoned.",
     )
+    initial_rtt: Duration | None = Field(
+        default=None,
+        description="Round trip that is assumed until one was measured (RFC 9002, 6.2.2); 0 for "
+        "333 ms.",
+    )
     answer_on_same_connection: bool | None = Field(
         default=None,
         description="Whether answers go back on the connection that brought the proposal, instead "
@@ -189,6 +194,11 @@ class QuicProfile(Section):
     idle_timeout: DurationNumber = Field(description="A connection silent for this is closed.")
     keep_alive: DurationNumber = Field(
         description="An open connection is pinged after this much silence; 0 for never."
+    )
+    initial_rtt: DurationNumber | None = Field(
+        default=None,
+        description="Round trip that is assumed until one was measured (RFC 9002, 6.2.2); 0 for "
+        "333 ms. Absent: 0.",
     )
     answer_on_same_connection: Flag = Field(
         description="Whether answers go back on the connection that brought the proposal, instead "

@@ -67,6 +67,9 @@ pub struct TransportConfig {
     /// computed is reckoned.
     #[cfg_attr(feature = "schema", schemars(extend("set_by" = "scenario")))]
     pub keep_alive_events: bool,
+    /// Round trip that is assumed until one was measured (RFC 9002, 6.2.2); 0 for 333 ms.
+    #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"], "optional" = true)))]
+    pub initial_rtt_s: Seconds,
     /// Whether answers go back on the connection that brought the proposal, instead of one that is
     /// dialled back. With a connection for each message it then lives until its answer has come.
     #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
@@ -128,6 +131,7 @@ impl Default for TransportConfig {
             ack_bundling: false,
             path_management: false,
             keep_alive_events: false,
+            initial_rtt_s: 0.0,
             timer_tick_s: 0.0,
             duplicate_dial_s: never_s(),
             connection_break_s: never_s(),

@@ -19,13 +19,18 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// Before the first sample.
-    pub const fn new() -> Self {
+    /// Before the first sample; an assumed round trip of 0 is one of [`INITIAL_RTT_S`].
+    pub const fn new(assumed_s: Seconds) -> Self {
+        let assumed_s = if assumed_s > 0.0 {
+            assumed_s
+        } else {
+            INITIAL_RTT_S
+        };
         Self {
-            smoothed_s: INITIAL_RTT_S,
-            variance_s: INITIAL_RTT_S / 2.0,
+            smoothed_s: assumed_s,
+            variance_s: assumed_s / 2.0,
             min_s: Seconds::INFINITY,
-            latest_s: INITIAL_RTT_S,
+            latest_s: assumed_s,
             latest_delay_s: 0.0,
         }
     }
@@ -246,12 +251,23 @@ mod tests {
 
     #[test]
     fn the_first_handshake_probe_is_after_999_ms() {
-        assert!((Rtt::new().probe_timeout_s() - 0.999).abs() < 1e-12);
+        assert!((Rtt::new(0.0).probe_timeout_s() - 0.999).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_first_probe_waits_for_three_assumed_round_trips() {
+        let mut rtt = Rtt::new(0.1);
+        assert!((rtt.probe_timeout_s() - 0.3).abs() < 1e-12);
+        rtt.update(0.02, 0.0);
+        assert!(
+            (rtt.smoothed_s() - 0.02).abs() < 1e-12,
+            "a sample replaces it"
+        );
     }
 
     #[test]
     fn a_steady_path_is_learnt() {
-        let mut rtt = Rtt::new();
+        let mut rtt = Rtt::new(0.0);
         for _ in 0..200 {
             rtt.update(0.020 + 0.025, 0.025);
         }
@@ -270,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_persists_takes_the_window_to_two_packets_and_it_starts_slowly() {
-        let (mut path, rtt) = (Congestion::new(), Rtt::new());
+        let (mut path, rtt) = (Congestion::new(), Rtt::new(0.0));
         path.window_bytes = 100_000.0;
         path.blocked = true;
         path.on_congestion(0.0, true, 1.0);
@@ -291,7 +307,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_and_loss_takes_three_tenths() {
-        let (mut path, rtt) = (Congestion::new(), Rtt::new());
+        let (mut path, rtt) = (Congestion::new(), Rtt::new(0.0));
         for _ in 0..9 {
             assert!(path.allows());
             path.on_sent(1200);
@@ -311,7 +327,7 @@ mod tests {
     #[test]
     fn who_has_nothing_to_send_learns_nothing() {
         for (blocked, window_bytes) in [(false, 12_000), (true, 13_200)] {
-            let (mut path, rtt) = (Congestion::new(), Rtt::new());
+            let (mut path, rtt) = (Congestion::new(), Rtt::new(0.0));
             path.on_sent(1200);
             path.blocked = blocked;
             path.on_acknowledged(1200, 0.0, &rtt, 0.1);
@@ -322,7 +338,7 @@ mod tests {
     /// Acknowledges a full window every `round_trip_s` for `span_s` after a loss, and says how large
     /// the window is then, in datagrams.
     fn window_after(span_s: f64, round_trip_s: f64) -> f64 {
-        let (mut path, mut rtt) = (Congestion::new(), Rtt::new());
+        let (mut path, mut rtt) = (Congestion::new(), Rtt::new(0.0));
         path.window_bytes = 100.0 * 1200.0;
         path.blocked = true;
         path.on_sent(1200);

@@ -86,7 +86,7 @@ impl<P: Payload> Connection<P> {
     ) -> Self {
         let dialler = first_message.is_some();
         let space = || Some(Box::new(Space::new()));
-        let (rtt, congestion) = (Rtt::new(), Congestion::new());
+        let (rtt, congestion) = (Rtt::new(config.initial_rtt_s), Congestion::new());
         Self {
             id,
             peer,
