@@ -64,9 +64,9 @@ notebooks: setup ## Run every notebook in a kernel of its own
 	$(BIN)/pytest tests/notebooks
 
 .PHONY: docs
-docs: setup .venv/.docs ## Build the pages of build/docs, with notebooks and a gallery as they run, and build/pocketsim.1
+docs: setup .venv/.docs ## Build the pages of build/docs, with notebooks (not with QUICK=1) and a gallery as they run, and build/pocketsim.1
 	$(BIN)/python -m tools.manual > build/pocketsim.1
-	$(BIN)/sphinx-build -q -W -b html docs build/docs
+	$(BIN)/sphinx-build -q -W -b html $(if $(QUICK),-D nb_execution_mode=off) docs build/docs
 
 .PHONY: wheel test-wheel
 wheel: setup simgrid ## Build dist/*.whl, which installs in seconds where nobody can compile
