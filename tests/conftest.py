@@ -97,16 +97,14 @@ def command_line(folder, *program, timeout_s=60, anew=False):
 
     That is a fork of one that has loaded everything (`support.forked`), or a Python begun anew.
     """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def call(*arguments, **variables):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
         begin = begun_anew if anew else forked.run
-        return begin(
-            [*program, *map(str, arguments)], folder, {**environment, **variables}, timeout_s
-        )
+        return begin([*program, *map(str, arguments)], folder, environment, timeout_s)
 
     call.command = list(program)
-    call.environment = environment
+    call.environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return call
 
 
@@ -124,13 +122,19 @@ def begun_anew(command, folder, environment, timeout_s):
 
 @contextlib.contextmanager
 def files_up_to(most_bytes):
-    """Let no file of this process and its children grow larger, as on a disk that is full."""
+    """Let no file of this process and its children grow larger, as on a disk that is full.
+
+    Nobody may keep compiled modules meanwhile: Python 3.11 does not see that it cut one short.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

@@ -19,12 +19,15 @@ COUNTED = ("datagrams_sent", "datagrams_delivered")
 PACKETS = ("packet_seal", "udp_send", "udp_receive", "packet_open")
 
 
+def with_events(plan, *, events):
+    """Return the transport of a plan, with each sign of life simulated or not."""
+    options = {**plan["transport"]["options"], "keep_alive_events": events}
+    return {"transport": {**plan["transport"], "options": options}}
+
+
 def both(plan):
     """Return the traces with signs of life simulated, and without."""
-    return [
-        plans.run({**plan, "transport": {**plan["transport"], "keep_alive_events": events}})
-        for events in (True, False)
-    ]
+    return [plans.run({**plan, **with_events(plan, events=events)}) for events in (True, False)]
 
 
 def silent(duration_s, *arrivals, phones=2, **options):
@@ -295,7 +298,7 @@ WATCHED = {
     "outages": lambda _: {"outages": [{"access": 0, "start_s": 500.0, "end_s": 501.0}]},
     "fidelity": lambda _: {"fidelity": "flow"},
     "contacts": lambda plan: plans.meet(plan, 500.0, 1.0, 0, 1) or {},
-    "transport": lambda plan: {"transport": {**plan["transport"], "keep_alive_events": True}},
+    "transport": lambda plan: with_events(plan, events=True),
 }
 
 

@@ -208,6 +208,7 @@ def _program(asked, streams) -> None:
         resource.setrlimit(int(limit), values)
     signal.pthread_sigmask(signal.SIG_SETMASK, asked["masked"])
     fork_servers()
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     time.tzset()
     tempfile.tempdir = None
     arguments = asked["args"]

@@ -64,7 +64,11 @@ def make(*arguments, folder=ROOT):
     program = shutil.which("make")
     assert program is not None
     done = subprocess.run(
-        [program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, check=False
+        [program, "--no-print-directory", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -22,6 +22,7 @@ def off_a_terminal(monkeypatch):
             spoke.set()
 
     monkeypatch.setattr(console, "say", say)
+    monkeypatch.setattr(console, "_level", 0)
     monkeypatch.setattr(progress, "SILENCE_S", 0.001)
     return said, spoke
 

@@ -18,7 +18,7 @@ from pocketsim.calibration.validate.answers import RungKey
 from pocketsim.sim.base.documents import key_path
 from pocketsim.sim.base.errors import ScenarioError
 
-ROOT = Path(__file__).resolve().parents[5]
+ROOT = Path(__file__).resolve().parents[4]
 FITS = sorted((ROOT / "pocketsim/calibration/fits").glob("*.toml"))
 RESULTS = sorted((ROOT / "pocketsim/calibration/fits/results").glob("*.toml"))
 
