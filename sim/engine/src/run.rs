@@ -33,10 +33,9 @@ use crate::phone::policy::Policy;
 use crate::plan::machine_config;
 use crate::plan::Plan;
 use crate::record::trace::Trace;
-use crate::resources::hybrid::Hybrid;
+use crate::resources::any_world::AnyWorld;
 use crate::resources::queue_delay::QueueDelays;
-use crate::resources::simgrid::{self, SimGrid};
-use crate::resources::World;
+use crate::resources::simgrid;
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -179,9 +178,6 @@ fn over<A: Application>(
     make: impl FnMut(u32) -> A,
     final_state: impl FnOnce(&[A]) -> FinalState,
 ) -> Result<RunResult, String> {
-    if !["hybrid", "flow"].contains(&plan.fidelity.as_str()) {
-        return Err(format!("unknown fidelity {:?}", plan.fidelity));
-    }
     let mut config = TransportConfig::from(&plan.transport);
     // A connection for one message waits for its answer, and only a trade has one for each.
     let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
@@ -227,55 +223,34 @@ fn find(plan: &Plan, config: TransportConfig) -> Find {
 
 fn drive<A: Application, T: Transport<A::Block>>(
     plan: Plan,
-    mut hooks: Hooks,
+    hooks: Hooks,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
     final_state: impl FnOnce(&[A]) -> FinalState,
 ) -> Result<RunResult, String> {
     let end_s = plan.duration_s;
-    let make = |node| (application(node), transport(node));
-    if plan.fidelity == "flow" {
-        let world = SimGrid::new(&plan)?;
-        let driver = Driver::new(plan, world, make);
-        Ok(simulate(
-            driver,
-            hooks,
-            |driver| simgrid::run(driver, end_s),
-            final_state,
-        ))
-    } else {
-        let world = Hybrid::new(&plan);
-        let mut driver = Driver::new(plan, world, make);
-        if let Some(find) = hooks.find.take() {
-            driver.learn(find);
-        }
-        Ok(simulate(
-            driver,
-            hooks,
-            |driver| driver.run(end_s),
-            final_state,
-        ))
+    let world = AnyWorld::new(&plan)?;
+    let has_flows = matches!(world, AnyWorld::Flow(_));
+    let mut driver = Driver::new(plan, world, |node| (application(node), transport(node)));
+    if let Some(find) = hooks.find {
+        driver.learn(find);
     }
-}
-
-fn simulate<A: Application, T: Transport<A::Block>, W: World>(
-    mut driver: Driver<A, T, W>,
-    hooks: Hooks,
-    run: impl FnOnce(&mut Driver<A, T, W>),
-    final_state: impl FnOnce(&[A]) -> FinalState,
-) -> RunResult {
     driver.watch(hooks.progress);
     if let Some(policy) = hooks.policy {
         driver.govern(policy);
     }
     let start = Instant::now();
-    run(&mut driver);
+    if has_flows {
+        simgrid::run(&mut driver, end_s);
+    } else {
+        driver.run(end_s);
+    }
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
     let energy_j = driver.energy_j();
     let waits = driver.waits();
     let (trace, applications) = driver.finish();
-    RunResult {
+    Ok(RunResult {
         trace,
         clock_s,
         wall_s,
@@ -283,7 +258,7 @@ fn simulate<A: Application, T: Transport<A::Block>, W: World>(
         waits,
         final_state: final_state(&applications),
         own_kinds: Vec::new(),
-    }
+    })
 }
 
 /// Phones did not start their app in the same second.

@@ -7,9 +7,11 @@ mod common;
 use std::collections::{BTreeMap, VecDeque};
 
 use _engine::plan::Plan;
-use _engine::resources::hybrid::{Happening, Hybrid};
+use _engine::resources::hybrid::Hybrid;
 use _engine::resources::simgrid::{self, SimGrid};
-use _engine::resources::{Carried, Carrier, CpuDemand, Hop, Listener, Spender, Thread, World};
+use _engine::resources::{
+    Advance, Carried, Carrier, CpuDemand, Happening, Hop, Listener, Spender, Thread, World,
+};
 use common::{plan, Numbers};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 

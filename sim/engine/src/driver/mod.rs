@@ -33,9 +33,8 @@ use crate::phone::policy::Policy;
 use crate::plan::Plan;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::{Tally, Trace};
-use crate::resources::hybrid::{Happening, Hybrid};
 use crate::resources::queue_delay::QueueDelays;
-use crate::resources::{Listener, World};
+use crate::resources::{Advance, Happening, Listener, World};
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {
@@ -69,9 +68,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A driver at time 0 with the phones that `make` makes.
     pub fn new(plan: Plan, world: W, make: impl FnMut(u32) -> (A, T)) -> Self {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
+        let takes_turns = world.takes_turns();
         let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
-        let mut executor = Executor::new::<W>(&plan, make);
+        let mut executor = Executor::new(&plan, takes_turns, make);
         let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
@@ -410,7 +410,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 }
 
-impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
+impl<A: Application, T: Transport<A::Block>, W: Advance> Driver<A, T, W> {
     /// Runs until `end_s`, or until nothing is left to do.
     pub fn run(&mut self, end_s: Seconds) {
         while let Some(happening) = self.context.world().advance(end_s) {

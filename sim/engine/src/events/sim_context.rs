@@ -168,6 +168,11 @@ impl<W: World> SimContext<W> {
         self.world.set_on(NodeId(phone), false);
     }
 
+    /// Whether the world carries datagrams hop by hop ([`crate::resources::Carrier`]).
+    pub(crate) fn stores_and_forwards(&self) -> bool {
+        self.world.stores_and_forwards()
+    }
+
     /// The world's links carry `wire_bytes` over a hop.
     pub(crate) fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
         self.world.carry(token, hop, wire_bytes)

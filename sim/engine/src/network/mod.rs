@@ -129,7 +129,7 @@ impl<B> Network<B> {
         (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
         flight.ordered = route.keeps_order;
         let now = context.now();
-        if W::STORES_AND_FORWARDS {
+        if context.stores_and_forwards() {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
             return self.carry_up(context, recorder, flight, &route);
         }
@@ -154,7 +154,7 @@ impl<B> Network<B> {
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
-        if W::STORES_AND_FORWARDS {
+        if context.stores_and_forwards() {
             return self.end_radio(context, recorder, token, done);
         }
         let flight = &self.flights[token as usize];

@@ -91,7 +91,7 @@ pub(crate) enum Effect<B> {
 
 impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// With the idle lanes of `plan`'s phones, with the machines that `make` makes.
-    pub(crate) fn new<W: World>(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+    pub(crate) fn new(plan: &Plan, takes_turns: bool, mut make: impl FnMut(u32) -> (A, T)) -> Self {
         let own = plan.protocol.own_operations.len();
         let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
@@ -99,14 +99,14 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             Phone::new(make(number), profile, costs)
         };
         let costs: Vec<_> = plan.profiles.iter().map(table).collect();
-        let takes_turns = |profile: &Profile| W::TAKES_TURNS && profile.takes_turns();
+        let in_turn = |profile: &Profile| takes_turns && profile.takes_turns();
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             idle: Idle::new(plan, &costs),
             phases: Phases::new(plan),
             costs,
             socket_bytes: plan.socket_buffers_bytes().collect(),
-            take_turns: plan.profiles.iter().map(takes_turns).collect(),
+            take_turns: plan.profiles.iter().map(in_turn).collect(),
             ready: VecDeque::new(),
             have_woken: Vec::new(),
             threads_first: plan.transport.threads_first,

@@ -24,7 +24,9 @@ use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::radio::{Direction, Line, Radio};
 use crate::resources::run_queue::{RunQueue, TICK_S};
 use crate::resources::shared_medium::{SharedMedium, SiteLook};
-use crate::resources::{Carried, Carrier, CpuDemand, Hop, Spender, Thread, World};
+use crate::resources::{
+    Advance, Carried, Carrier, CpuDemand, Happening, Hop, Spender, Thread, World,
+};
 
 /// Phones with their radios and cores, the medium that they share, and the clock.
 #[derive(Debug)]
@@ -59,17 +61,6 @@ struct Phone {
 enum Due {
     Cores(u32),
     Site(u32),
-}
-
-/// What happens in the world, by token; whether it is done or failed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Happening {
-    /// Work ends.
-    Work(u32, bool),
-    /// A datagram is at the end of a hop of which nobody knew how long it would take.
-    Hop(u32, bool),
-    /// The alarm goes off.
-    Wake,
 }
 
 impl Hybrid {
@@ -109,45 +100,6 @@ impl Hybrid {
             waits: QueueDelays::new(plan.trace.mode == "work"),
             phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
-        }
-    }
-
-    /// The phone whose cores are looked at next, where that may be.
-    pub fn next_worker(&self) -> Option<u32> {
-        match self.looks.coming().next() {
-            Some(&Due::Cores(phone)) => Some(phone),
-            _ => None,
-        }
-    }
-
-    /// Goes on to what happens next, if that is not after `end_s`.
-    pub fn advance(&mut self, end_s: Seconds) -> Option<Happening> {
-        if let Some(failed) = self.failed.pop_front() {
-            return Some(failed);
-        }
-        loop {
-            let look_s = self.looks.next_date().unwrap_or(Seconds::INFINITY);
-            let is_look = look_s <= self.alarm_s;
-            let next_s = if is_look { look_s } else { self.alarm_s };
-            // An end that was reckoned anew may be earlier by a rounding than one that has passed.
-            let next_s = if next_s < self.now_s {
-                self.now_s
-            } else {
-                next_s
-            };
-            if next_s > end_s || next_s == Seconds::INFINITY {
-                return None;
-            }
-            if !is_look {
-                (self.now_s, self.alarm_s) = (next_s, Seconds::INFINITY);
-                return Some(Happening::Wake);
-            }
-            let due = self.looks.pop_due(next_s)?;
-            // At a look that comes too early nothing happens, not even time passes.
-            if let Some(happening) = self.look(next_s, due) {
-                self.now_s = next_s;
-                return Some(happening);
-            }
         }
     }
 
@@ -227,7 +179,10 @@ impl Hybrid {
 }
 
 impl Carrier for Hybrid {
-    const STORES_AND_FORWARDS: bool = true;
+    #[inline]
+    fn stores_and_forwards(&self) -> bool {
+        true
+    }
 
     fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
         let (NodeId(phone), direction) = match hop {
@@ -251,7 +206,9 @@ impl Carrier for Hybrid {
 }
 
 impl Spender for Hybrid {
-    const TAKES_TURNS: bool = true;
+    fn takes_turns(&self) -> bool {
+        true
+    }
 
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
         let host = self.host(phone.0);
@@ -277,6 +234,45 @@ impl Spender for Hybrid {
         let cores = f64::from(state.cores);
         let look = state.works.join(cores, now, token, claim);
         self.look_at(host, look);
+    }
+}
+
+impl Advance for Hybrid {
+    fn next_worker(&self) -> Option<u32> {
+        match self.looks.coming().next() {
+            Some(&Due::Cores(phone)) => Some(phone),
+            _ => None,
+        }
+    }
+
+    fn advance(&mut self, end_s: Seconds) -> Option<Happening> {
+        if let Some(failed) = self.failed.pop_front() {
+            return Some(failed);
+        }
+        loop {
+            let look_s = self.looks.next_date().unwrap_or(Seconds::INFINITY);
+            let is_look = look_s <= self.alarm_s;
+            let next_s = if is_look { look_s } else { self.alarm_s };
+            // An end that was reckoned anew may be earlier by a rounding than one that has passed.
+            let next_s = if next_s < self.now_s {
+                self.now_s
+            } else {
+                next_s
+            };
+            if next_s > end_s || next_s == Seconds::INFINITY {
+                return None;
+            }
+            if !is_look {
+                (self.now_s, self.alarm_s) = (next_s, Seconds::INFINITY);
+                return Some(Happening::Wake);
+            }
+            let due = self.looks.pop_due(next_s)?;
+            // At a look that comes too early nothing happens, not even time passes.
+            if let Some(happening) = self.look(next_s, due) {
+                self.now_s = next_s;
+                return Some(happening);
+            }
+        }
     }
 }
 

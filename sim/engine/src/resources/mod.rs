@@ -5,6 +5,7 @@
 //! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only
 //! two use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
+pub mod any_world;
 pub mod capacity;
 pub(crate) mod computers;
 pub mod hybrid;
@@ -23,7 +24,7 @@ use crate::resources::queue_delay::{QueueDelays, Span};
 pub trait Carrier {
     /// Whether it carries datagrams hop by hop, and the driver what lies between: latency and
     /// jitter. Else it carries them all the way, with the latency of both networks.
-    const STORES_AND_FORWARDS: bool;
+    fn stores_and_forwards(&self) -> bool;
 
     /// Starts to carry `wire_bytes` (with all headers) over a hop.
     fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried;
@@ -79,7 +80,9 @@ pub enum Thread {
 /// Spends CPU time on phones; the driver hears of the end by the token.
 pub trait Spender {
     /// Whether threads take turns on a core where the profile says so.
-    const TAKES_TURNS: bool = false;
+    fn takes_turns(&self) -> bool {
+        false
+    }
 
     /// Starts work on a phone, whose cores all work shares.
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand);
@@ -118,6 +121,26 @@ pub trait World: Carrier + Spender {
     fn wait(&self, _token: u32) -> Option<Span> {
         None
     }
+}
+
+/// What happens in the world, by token; whether it is done or failed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Happening {
+    /// Work ends.
+    Work(u32, bool),
+    /// A datagram is at the end of a hop of which nobody knew how long it would take.
+    Hop(u32, bool),
+    /// The alarm goes off.
+    Wake,
+}
+
+/// A world that goes on from one happening to the next when it is asked to.
+pub trait Advance: World {
+    /// Goes on to what happens next, if that is not after `end_s`.
+    fn advance(&mut self, end_s: Seconds) -> Option<Happening>;
+
+    /// The phone whose cores are looked at next, where that may be.
+    fn next_worker(&self) -> Option<u32>;
 }
 
 /// What a [`World`] tells the driver.

@@ -133,7 +133,9 @@ fn functions() -> &'static Functions {
 }
 
 impl Carrier for SimGrid {
-    const STORES_AND_FORWARDS: bool = false;
+    fn stores_and_forwards(&self) -> bool {
+        false
+    }
 
     fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
         let Hop::Through(from, to) = hop else {

@@ -110,7 +110,9 @@ pub const LATENCY_S: Seconds = 0.010;
 pub const BYTES_PER_S: f64 = 1e6;
 
 impl Carrier for Closed {
-    const STORES_AND_FORWARDS: bool = false;
+    fn stores_and_forwards(&self) -> bool {
+        false
+    }
 
     fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
         let Hop::Through(from, to) = hop else {

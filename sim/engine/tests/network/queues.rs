@@ -6,9 +6,9 @@ use crate::common::sends::{
 };
 use crate::common::{counter, plan, reasons, Numbers};
 use _engine::plan::Plan;
-use _engine::resources::hybrid::{Happening, Hybrid};
+use _engine::resources::hybrid::Hybrid;
 use _engine::resources::radio::QUEUE_S;
-use _engine::resources::{CpuDemand, Spender, Thread, World};
+use _engine::resources::{Advance, CpuDemand, Happening, Spender, Thread, World};
 use pocketsim_protocols::contract::{EventKind, NodeId, Reason, Seconds};
 
 /// When each datagram is at its receiver; none if a queue was full. One after the other through

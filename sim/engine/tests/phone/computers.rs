@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::common::sends::{choose, uniform};
 use crate::common::{plan, Numbers};
 use _engine::plan::Plan;
-use _engine::resources::hybrid::{Happening, Hybrid};
-use _engine::resources::{CpuDemand, Spender, Thread, World};
+use _engine::resources::hybrid::Hybrid;
+use _engine::resources::{Advance, CpuDemand, Happening, Spender, Thread, World};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 /// Five phones of two cores: the first three are one computer, the other two have their own.
