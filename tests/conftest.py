@@ -99,7 +99,9 @@ def command_line(folder, *program, timeout_s=60, anew=False):
     """
 
     def call(*arguments, **variables):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+        compiled = "PYTHONDONTWRITEBYTECODE"  # as it is now: `files_up_to` sets it
+        now = {compiled: os.environ[compiled]} if compiled in os.environ else {}
+        environment = {**call.environment, **now, **variables}
         begin = begun_anew if anew else forked.run
         return begin([*program, *map(str, arguments)], folder, environment, timeout_s)
 
