@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +87,7 @@ def texts() -> dict[str, str]:
     """Return both files by name."""
     transport, eva = (options(schema) for schema in _engine.option_schemas())
     scenario = [option for option in transport if option.set_by("scenario")]
+    alone = [option for option in transport if not option.set_by("scenario")]
     sections = [
         _SECTIONS,
         _document("TransportOptions", "Options of transports in a scenario.", scenario),
@@ -98,9 +98,9 @@ def texts() -> dict[str, str]:
     ]
     values = [
         _VALUES,
-        _values("TransportValues", "Options of a transport in a scenario, resolved.", scenario),
-        _values("MachineOptions", "Options of a transport as the engine takes them.", transport),
-        _values("EvaValues", "Options of EVA, resolved and as the engine takes them.", eva),
+        _values("TransportValues", "TypedDict", "Options of a scenario, resolved.", scenario),
+        _values("MachineOptions", "TransportValues", "Options as the engine takes them.", alone),
+        _values("EvaValues", "TypedDict", "Options of EVA, resolved and in the engine.", eva),
         _contents("UdpContents", "Plain UDP in a profile, in SI units.", transport, "udp"),
         _contents("QuicContents", "QUIC in a profile, in SI units.", transport, "quic"),
         _contents("EvaContents", "EVA in a profile, in SI units.", eva, "eva"),
@@ -128,17 +128,16 @@ def _key(name: str) -> str:
 
 def _document(name: str, doc: str, given: list[Option]) -> str:
     """Return the section of a scenario: what it leaves out is the implementation's."""
-    return _class(
-        name, "Section", doc, [_field(one, _in_a_scenario(one), _listed(one)) for one in given]
-    )
-
-
-def _listed(option: Option) -> str:
-    return " A list is a ladder." if option.schema.get("list") else ""
+    fields = []
+    for option in given:
+        text = option.text + (" A list is a ladder." if option.schema.get("list") else "")
+        fields.append(_field(option.key, _in_a_scenario(option), text))
+    return _class(name, "Section", doc, fields)
 
 
 def _in_a_scenario(option: Option) -> str:
     if option.schema.get("set_by") == "scenario":
+        assert option.kind == "flag", "what no implementation sets is off unless it is asked for"
         return "bool"
     several = bool(option.schema.get("list"))
     count = "Blocks" if option.kind == "blocks" else "Count"
@@ -147,8 +146,8 @@ def _in_a_scenario(option: Option) -> str:
         "size": "Sizes" if several else "Size",
         "flag": "Flags" if several else "bool",
         "choice": option.choices if option.kind == "choice" else "",
-        "blocks": "BlockCounts" if several else count if option.is_positive else "BlocksOrNone",
-        "count": count if option.is_positive else "CountOrNone",
+        "blocks": "BlockCounts" if several else count if option.is_positive else "BlocksOrZero",
+        "count": count if option.is_positive else "CountOrZero",
     }[option.kind]
     return f"{kind} | None"
 
@@ -161,7 +160,12 @@ def _profile(name: str, doc: str, given: list[Option], transport: str) -> str:
         if option.is_of(transport):
             kind = kinds.get(option.kind, "Limit")
             kind = f"{option.key.title()}Choice" if option.kind == "choice" else kind
-            fields.append(_field(option, kind + (" | None" if option.is_optional else "")))
+            absent = " Absent: no." if option.kind == "flag" else " Absent: 0."
+            says_absent = option.is_optional and not option.may_be_none
+            text = option.text + (absent if says_absent else "")
+            fields.append(
+                _field(option.key, kind + (" | None" if option.is_optional else ""), text)
+            )
     choices = [_choice(one) for one in given if one.is_of(transport) and one.kind == "choice"]
     return "\n\n\n".join([*choices, _class(name, "Section", doc, fields)])
 
@@ -171,22 +175,18 @@ def _choice(option: Option) -> str:
     return _class(f"{option.key.title()}Choice", "Provenance", "One of several words.", [field])
 
 
-def _field(option: Option, kind: str, said_of_lists: str | None = None) -> str:
+def _field(key: str, kind: str, text: str) -> str:
     absent = "default=False, " if kind == "bool" else "default=None, " if "None" in kind else ""
-    said = option.text
-    if option.is_optional and said_of_lists is None and not option.may_be_none:
-        said += " Absent: no." if option.kind == "flag" else " Absent: 0."
-    said += said_of_lists or ""
-    return f"    {option.key}: {kind} = Field({absent}description={json.dumps(said)})"
+    return f"    {key}: {kind} = Field({absent}description={json.dumps(text)})"
 
 
-def _values(name: str, doc: str, given: list[Option]) -> str:
+def _values(name: str, base: str, doc: str, given: list[Option]) -> str:
     kinds = {"duration": "float", "flag": "bool", "choice": "str"}
     lines = [
         f"    {one.name}: {kinds.get(one.kind, 'int')}{' | None' if one.may_be_none else ''}"
         for one in given
     ]
-    return _class(name, "TypedDict", doc, lines)
+    return _class(name, base, doc, lines)
 
 
 def _contents(name: str, doc: str, given: list[Option], transport: str) -> str:
@@ -219,30 +219,12 @@ def _class(name: str, base: str, doc: str, lines: list[str]) -> str:
 
 
 def _formatted(source: str) -> str:
-    """Return source with its long descriptions in several strings, as ruff formats it."""
-    lines: list[str] = []
-    for line in source.splitlines():
-        before, mark, said = line.partition('description="')
-        if not mark or len(line) <= _COLUMNS:
-            lines.append(line)
-            continue
-        quoted = said.removesuffix(")")
-        parts = textwrap.wrap(quoted.removesuffix('"'), _COLUMNS - 23, drop_whitespace=False)
-        lines += [f"{before}description=", *(f'        "{part}"' for part in parts), "    )"]
-    command = [
-        str(Path(sys.executable).parent / "ruff"),
-        "format",
-        "--stdin-filename",
-        "options.py",
-        "-",
-    ]
-    done = subprocess.run(
-        command, input="\n".join(lines), capture_output=True, text=True, check=True
-    )
+    ruff = Path(sys.executable).parent / "ruff"
+    command = [str(ruff), "format", "--stdin-filename", "options.py", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
     return done.stdout
 
 
-_COLUMNS = 100
 _MADE = '''Generated from `TransportConfig` and `EvaConfig` in sim/protocols/src/transport by
 `python -m tools.transport_options`; to be changed there.
 """
@@ -283,8 +265,8 @@ from pocketsim.sim.devices.provenance import (
     SizeNumber,
 )
 
-CountOrNone = Annotated[int, Field(ge=0, le=1_000_000)]
-BlocksOrNone = Annotated[CountOrNone, BLOCKS]'''
+CountOrZero = Annotated[int, Field(ge=0, le=1_000_000)]
+BlocksOrZero = Annotated[CountOrZero, BLOCKS]'''
 
 if __name__ == "__main__":
     sys.exit(main())

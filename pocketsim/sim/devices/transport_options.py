@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TransportValues(TypedDict):
-    """Options of a transport in a scenario, resolved."""
+    """Options of a scenario, resolved."""
 
     poll_interval_s: float
     connect_timeout_s: float
@@ -30,27 +30,14 @@ class TransportValues(TypedDict):
     socket_buffer_bytes: int
 
 
-class MachineOptions(TypedDict):
-    """Options of a transport as the engine takes them."""
+class MachineOptions(TransportValues):
+    """Options as the engine takes them."""
 
-    poll_interval_s: float
-    connect_timeout_s: float
-    idle_timeout_s: float
-    keep_alive_s: float
-    keep_alive_events: bool
-    initial_rtt_s: float
-    answer_on_same_connection: bool
-    answer_on_same_stream: bool
-    ack_bundling: bool
-    path_management: bool
     timer_tick_s: float
-    relay_first: bool
-    socket_timeout_s: float
-    socket_buffer_bytes: int
 
 
 class EvaValues(TypedDict):
-    """Options of EVA, resolved and as the engine takes them."""
+    """Options of EVA, resolved and in the engine."""
 
     variant: str
     encryption: bool

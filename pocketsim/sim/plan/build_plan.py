@@ -259,8 +259,9 @@ def _happenings(
     if workload["kind"] == "paced":
         device = drawn[people.profile[0]]
         mode = resolved["transport"]["mode"]
-        outstanding_max = int(_said_of(implementation, mode, "outstanding_proposals"))
-        until_drained = bool(_said_of(implementation, mode, "outstanding_until_drained"))
+        said = _said_of(implementation, mode)
+        outstanding_max = int(said.get("outstanding_proposals", 0))
+        until_drained = bool(said.get("outstanding_until_drained", False))
         loop = arrivals.sender_loop(
             workload, device, run["duration_s"], outstanding_max, until_drained=until_drained
         )
@@ -305,11 +306,11 @@ def _paid(
     return town.columns(paid), town.contacts(near, streams, people, paid)
 
 
-def _said_of(implementation: ShippedImplementation, mode: str, key: str) -> float:
-    """Return what an implementation says of a transport, 0 where it is silent."""
-    section: Mapping[str, Any] = cast("Mapping[str, Any]", implementation).get(mode) or {}
-    said = section.get(key)
-    return float(said["value"]) if said else 0.0
+def _said_of(implementation: ShippedImplementation, mode: str) -> Mapping[str, Any]:
+    """Return the values that an implementation has for the options of a transport, by SI name."""
+    sections: Mapping[str, Any] = cast("Mapping[str, Any]", implementation)
+    section = sections.get(mode) or {}
+    return {name: said["value"] for name, said in section.items() if said and "value" in said}
 
 
 def _protocol(resolved: Resolved) -> plan.Protocol:
@@ -342,11 +343,8 @@ def _transport(
 def _options(resolved: Resolved, implementation: ShippedImplementation) -> MachineOptions:
     """Return every option: of the scenario, and of the implementation what it alone says."""
     given: Mapping[str, Any] = cast("Mapping[str, Any]", resolved["transport"])
-    sections: Mapping[str, Any] = cast("Mapping[str, Any]", implementation)
-    section = sections.get(given["mode"]) or {}
-    alone = {name: said["value"] for name in UNUSED if (said := section.get(name))}
-    chosen = {name: given[name] for name in UNUSED if name in given}
-    return cast("MachineOptions", {**UNUSED, **alone, **chosen})
+    known = {**_said_of(implementation, given["mode"]), **given}
+    return cast("MachineOptions", {name: known.get(name, off) for name, off in UNUSED.items()})
 
 
 def _kept_connections(

@@ -100,6 +100,19 @@ def test_what_is_built_is_the_typed_plan(root, scenario, town):
         typed_sections.check(plan, typed.Plan, typed_sections.PLAN, "plan")
 
 
+@pytest.mark.engine
+def test_missing_and_unknown_options_are_refused():
+    plan = plans.plan(2)
+    options = plan["transport"]["options"]
+    for changed, reason in (
+        ({**options, "keep_alive_ms": 1.0}, "unknown field `keep_alive_ms`"),
+        ({name: options[name] for name in options if name != "keep_alive_s"}, "`keep_alive_s`"),
+    ):
+        transport = {**plan["transport"], "options": changed}
+        with pytest.raises(AssertionError, match=reason):
+            plans.run({**plan, "transport": transport})
+
+
 def test_what_does_not_fit_a_column_is_a_mistake():
     for value in (2**32, -1):
         with pytest.raises(AssertionError, match="does not fit"):
