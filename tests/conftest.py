@@ -99,9 +99,9 @@ def command_line(folder, *program, timeout_s=60, anew=False):
     """
 
     def call(*arguments, **variables):
-        compiled = "PYTHONDONTWRITEBYTECODE"  # as it is now: `files_up_to` sets it
-        now = {compiled: os.environ[compiled]} if compiled in os.environ else {}
-        environment = {**call.environment, **now, **variables}
+        environment = {**call.environment, **variables}
+        if sys.dont_write_bytecode:  # `files_up_to`
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
         begin = begun_anew if anew else forked.run
         return begin([*program, *map(str, arguments)], folder, environment, timeout_s)
 

@@ -234,6 +234,7 @@ def test_every_public_name_is_on_the_page():
     assert listed == set(ps.__all__) - {"__version__"}
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_the_example_of_the_page_runs_and_has_every_name(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/library.md").read_text()

@@ -160,6 +160,7 @@ def test_validate_as_json(call, judged):
     assert len(judged) == 1
 
 
+@pytest.mark.slow
 def test_block_sizes_take_no_runs(call, tmp_path):
     done = call("validate", "--subset", "block_sizes", "--report", "r.html")
     assert done.exit_code == 0, done.output

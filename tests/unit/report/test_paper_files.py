@@ -28,6 +28,8 @@ from pocketsim.report.sections.page_layout import UNPROBED, arranged
 from pocketsim.sim.run import results
 from support.towns import town_runs
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 STARTS = ("rates", "success", "round-trips", "distributions", "outcomes", "block-sizes")
 BREAKS_S = (25.1, 14, 0.02, 25.1, 0.0)

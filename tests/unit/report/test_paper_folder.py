@@ -28,6 +28,7 @@ def call(tmp_path, monkeypatch):
     return lambda *words: runner.invoke(app, ["report", "runs", *words])
 
 
+@pytest.mark.slow
 def test_a_folder_is_written_and_no_page_unless_asked_for(call, tmp_path):
     done = call("--paper", "out/figures")
     assert (done.exit_code, done.stdout) == (0, "out/figures\n")
@@ -50,6 +51,7 @@ def contents(folder="figures"):
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
+@pytest.mark.slow
 def test_what_was_changed_or_is_not_its_own_is_not_overwritten(call):
     call("--paper", "figures")
     before = contents()

@@ -47,6 +47,7 @@ def test_who_has_timed_no_passages_is_the_same_phone_in_all_else():
     }
 
 
+@pytest.mark.slow
 def test_a_passage_is_sending_waking_and_reading():
     phone = made_up(1, 0, reports=150)
     told = [

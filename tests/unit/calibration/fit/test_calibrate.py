@@ -60,6 +60,7 @@ def test_costs_are_recovered(fitted, name):
     assert 0 < operation.standard_error < 0.1 * (operation.cpu + operation.wait)
 
 
+@pytest.mark.slow
 def test_one_report_covers_its_truth():
     """Over many phones, errors are as large as the standard errors say; of lines, at a block."""
     inside, claims = [], []
@@ -347,6 +348,7 @@ def test_a_device_without_a_name_needs_one(base):
     assert (found.device.name, found.device.soc) == ("Mine", "not stated")
 
 
+@pytest.mark.slow
 def test_the_order_of_reports_does_not_matter(base, tmp_path):
     found = reports(3)
     texts = {

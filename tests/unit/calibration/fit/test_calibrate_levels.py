@@ -93,6 +93,7 @@ def test_rounds_that_differ_alike_err_together(base):
     assert costs["hash"].common_factor is None
 
 
+@pytest.mark.slow
 def test_an_estimator_says_how_it_was_made_and_how_well_it_did(base):
     calibration = Calibration(base, name="Mine", store="file_append")
     again = Calibration(**calibration.get_params())

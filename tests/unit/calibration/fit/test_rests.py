@@ -35,6 +35,7 @@ def test_a_report_with_a_price_of_nearly_nothing_is_not_all_of_it():
     assert np.mean([taken / priced for taken, priced in pairs]) > 25 * one.ratio
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("differ_s", [0.0, 1e-6])
 def test_errors_are_as_large_as_ratios_scatter(differ_s):
     chance = np.random.default_rng(5)

@@ -205,6 +205,7 @@ def test_what_is_no_valid_document_says_with_which_value(cli, tmp_path):
     assert "pocketsim-" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_the_smallest_fit_is_made_again(cli, tmp_path, root):
     name = "laptop_cores.toml"
@@ -243,6 +244,7 @@ def test_one_number_comes_back_and_a_second_start_makes_nothing_again(cli, tmp_p
     assert journal.read_text().count('"terms"') == made
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_number_of_an_implementation_comes_back(cli, tmp_path):
     fit, out = tmp_path / "fit.toml", tmp_path / "result.toml"

@@ -92,6 +92,7 @@ def covered(samples, studies=60):
     return np.mean(held)
 
 
+@pytest.mark.slow
 def test_intervals_of_as_many_samples_as_are_advised_hold_the_indices(monkeypatch):
     monkeypatch.setattr(designs, "_RESAMPLES", 150)
     assert 0.92 <= covered(designs.FEWEST_SAMPLES) <= 0.98

@@ -50,6 +50,7 @@ def test_several_proposals_may_stand_on_one_block():
     assert reasons(traders.rows()) == []
 
 
+@pytest.mark.slow
 def test_every_bit_of_a_block_is_checked(traders):
     rows = traders.rows()
     data = rows[1]["block"]

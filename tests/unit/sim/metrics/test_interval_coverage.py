@@ -40,6 +40,7 @@ def test_a_mean_is_covered_in_95_of_100_studies(n: int):
     assert 0.92 <= share <= 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "messages", "percent", "least"),
     [

@@ -223,6 +223,7 @@ def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
 
 
+@pytest.mark.slow
 def test_one_run_of_a_hundred_that_aborts_is_one_named_failure(fake_cli, scenario, tmp_path):
     sweep_file = tmp_path / "hundred.toml"
     axes = f'"workload.rate" = ["4/s"]\n"run.seed" = {list(range(100))}\n'
@@ -257,6 +258,7 @@ def test_a_bad_shard_is_usage(cli, sweep_file, shard):
     assert len(done.stderr) < 2000
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_sweep, tmp_path):
     log = tmp_path / "log"
     variables = {"FAKE_LOG": str(log), "FAKE_SLEEP_S": "0.1"}
@@ -285,6 +287,7 @@ def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_s
     assert 6 <= len(log.read_text().splitlines()) <= 6 + 2 * 2
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_share_the_work(fake_cli, small_sweep, tmp_path):
     log = tmp_path / "log"
     variables = {"FAKE_LOG": str(log), "FAKE_SLEEP_S": "0.05"}

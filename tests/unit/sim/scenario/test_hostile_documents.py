@@ -221,6 +221,7 @@ def test_the_originals_are_read(name):
     assert refused_or_read(name, text_of(name, tree(name))) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", [damage, altered])
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_wrong_is_refused_in_a_line(name, drawn):

@@ -131,6 +131,7 @@ def drawn(chance, sigma, sessions=5, rows=6, own=0.01):
     return found
 
 
+@pytest.mark.slow
 def test_ninety_percent_hold_ninety_where_sessions_are_off_as_a_whole():
     chance = np.random.default_rng(5)
     held, rows, without = 0, 0, 0

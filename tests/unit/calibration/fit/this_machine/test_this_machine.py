@@ -213,6 +213,7 @@ def test_rounds_that_agree_exactly_leave_the_error_of_a_clock():
         assert cost.per_byte_standard_error >= 0.999e-4 * cost.per_byte > 0, operation
 
 
+@pytest.mark.slow
 def test_95_of_100_intervals_have_the_true_cost():
     """As Student's t: of the error of a median, whose rounds scatter more than their mean errs."""
     random = np.random.Generator(np.random.Philox(1))
