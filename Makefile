@@ -14,9 +14,6 @@ TEMPLATE := sim/template/Cargo.toml
 ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' -o -name '*.toml' -o -path '*/shim/*' \)) \
 	Cargo.toml Cargo.lock
 
-# Else every process of Python's compiles anew what it imports, a third of the time of a command.
-unexport PYTHONDONTWRITEBYTECODE
-
 ##@ Use
 .PHONY: setup
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
@@ -33,7 +30,7 @@ demo: setup ## Simulate the published experiments, compare, write runs/demo/repo
 
 ##@ Develop
 .PHONY: check
-check: lint setup simgrid ## Lint, types, and the unit tests of Rust and Python that take less than five seconds each
+check: lint setup simgrid ## Lint, types, and the unit tests of Rust and Python that are not marked slow
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --lib
 	$(PYTEST) tests/tidy tests/unit -m 'not slow'
 
@@ -231,7 +228,7 @@ build/.system: tools/bootstrap.sh
 	@touch $@
 
 .venv/.engine: .venv/.packages pyproject.toml $(ENGINE_SOURCES)
-	@echo "building the engine (a minute or two)" >&2
+	@echo "building the engine (some minutes)" >&2
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
 

@@ -1,7 +1,7 @@
 //! The world that a plan asks for, as one type: the driver is compiled once for all of them.
 //!
 //! A driver is made for each application over each transport; with a type for each world beside
-//! that, the engine takes twice as long to compile.
+//! that, there would be twice as many.
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
