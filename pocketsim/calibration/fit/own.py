@@ -89,7 +89,10 @@ def _own(step: str, said: str, told: _Known, device: Profile) -> OwnCost:
     looks = [Look(report.digest, tuple(one.values()), course(one)) for report, one in told]
     text = f"{named([report for report, _ in told])}; kernel {said}{at_sizes(looks)}"
     whole = cost(looks, 1, text).cost
-    sigma = sigma_of([one for found in looks for one in found.estimates], whole.cpu)
+    # Relative to the time at the measured sizes: the fixed part of a line can be zero.
+    place = sum(found.place() for found in looks) / len(looks)
+    mean_s = whole.cpu + whole.per_byte * place
+    sigma = sigma_of([one for found in looks for one in found.estimates], mean_s)
     alone = {
         "spread_sigma": rounded(sigma.value, ERROR_DIGITS),
         "spread_sigma_standard_error": rounded(sigma.standard_error, ERROR_DIGITS) or None,

@@ -8,6 +8,7 @@ import pytest
 
 from pocketsim.calibration.fit import bookkeeping, own, pace, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.samples import Estimate
 from pocketsim.sim.devices import implementation, profile
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import in_memory, without
@@ -59,6 +60,15 @@ def test_reports_of_one_size_tell_no_cost_per_byte(device):
     beside_s = synthetic.BESIDE_S
     mean_s = (beside_s["countersign_s"] + beside_s["complete_s"]) / 2
     assert told.cpu == pytest.approx(mean_s, rel=0.02)
+
+
+def test_a_line_without_a_fixed_part_has_the_spread_of_its_sizes(device, monkeypatch):
+    by_bytes = {200.0: Estimate(1e-7, 1e-8, 0.3, 100), 3000.0: Estimate(6e-6, 1e-8, 0.3, 100)}
+    monkeypatch.setattr(own.bookkeeping, "received_by_bytes", lambda report: by_bytes)
+    told = own.measured(implementation.load(DESCRIBED), device, paced(2)).own_costs["receiving"]
+    assert told.cpu == 0
+    assert told.per_byte > 0
+    assert 0.2 < told.spread_sigma < 2
 
 
 def test_a_file_is_begun_at_both_ends_and_has_blocks(found):
