@@ -112,9 +112,11 @@ class Lognormal:
 def lengths(table: given.Lengths) -> Weibull | Lognormal:
     """Return the distribution that a resolved table describes."""
     longest_s = math.inf if table["longest_s"] is None else table["longest_s"]
-    if table["distribution"] == "weibull":
-        return Weibull(table["shape"], table["scale_s"], longest_s)
-    return Lognormal(table["median_s"], table["sigma"], longest_s)
+    match table["distribution"]:
+        case "weibull":
+            return Weibull(table["shape"], table["scale_s"], longest_s)
+        case "lognormal":
+            return Lognormal(table["median_s"], table["sigma"], longest_s)
 
 
 def on_share(churn: given.Churn) -> float:

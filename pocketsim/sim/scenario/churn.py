@@ -1,11 +1,15 @@
 """Phones that come and go: sections of the scenario document.
 
-Laws that no double computes with are refused in `sim.scenario.lengths`, files that make no sense in
-`sim.scenario.own`; what becomes of either is `sim.plan.churn`'s.
+A law says of itself what its checks ask: its middle, its mean without `longest`, and about the
+logarithm of the share of time that is in intervals at most so long. A moment meets long intervals
+more often than short ones, so that share is the smallest probability that `sim.plan.churn` divides
+by. Laws that no double computes with are refused in `sim.scenario.lengths`, files that make no
+sense in `sim.scenario.own`; what becomes of either is `sim.plan.churn`'s.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -27,6 +31,20 @@ class Weibull(Section):
         default=None, description="Truncation: longer ones do not occur; absent for none."
     )
 
+    @property
+    def middle_s(self) -> tuple[str, float]:
+        """Return the key of the scale, and the scale."""
+        return "scale", self.scale
+
+    @property
+    def mean_s(self) -> float:
+        """Return the mean of the whole law."""
+        return self.scale * math.gamma(1 + 1 / self.shape)
+
+    def log_share_below(self, longest_s: float) -> float:
+        """Return about the logarithm of the share of time in intervals at most so long."""
+        return min(0.0, (1 + self.shape) * math.log(longest_s / self.scale))
+
 
 class Lognormal(Section):
     """Lognormal distribution of a length of time."""
@@ -39,6 +57,21 @@ class Lognormal(Section):
     longest: PositiveDuration | None = Field(
         default=None, description="Truncation: longer ones do not occur; absent for none."
     )
+
+    @property
+    def middle_s(self) -> tuple[str, float]:
+        """Return the key of the median, and the median."""
+        return "median", self.median
+
+    @property
+    def mean_s(self) -> float:
+        """Return the mean of the whole law."""
+        return self.median * math.exp(self.sigma**2 / 2)
+
+    def log_share_below(self, longest_s: float) -> float:
+        """Return about the logarithm of the share of time in intervals at most so long."""
+        below = min(0.0, math.log(longest_s / self.median) / self.sigma - self.sigma)
+        return -below * below / 2  # not below**2, which overflows with an error
 
 
 Lengths = Annotated[Weibull | Lognormal, Field(discriminator="distribution")]

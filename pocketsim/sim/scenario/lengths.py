@@ -10,13 +10,12 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.churn import Churn, Weibull
+from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.town import Contacts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.scenario.churn import Lognormal
     from pocketsim.sim.scenario.document import Scenario
 
 
@@ -35,9 +34,9 @@ def check(scenario: Scenario, path: Path) -> None:
 def _check_churn(path: Path, churn_place: str, churn: Churn) -> None:
     for part, law in (("session", churn.session), ("gap", churn.gap)):
         place = f"{churn_place}.{part}"
-        middle = {"scale": law.scale} if isinstance(law, Weibull) else {"median": law.median}
-        _check_not_instant(path, place, {**middle, "longest": law.longest})
-        if law.longest is not None and _log_probability(law, law.longest) < _NEVER:
+        middle, middle_s = law.middle_s
+        _check_not_instant(path, place, {middle: middle_s, "longest": law.longest})
+        if law.longest is not None and law.log_share_below(law.longest) < _NEVER:
             reason = f"no {part} is that short: one in 10^{-_NEVER / math.log(10):.0f} or fewer"
             raise ScenarioError(path, f"{place}.longest", reason)
 
@@ -46,19 +45,6 @@ def _check_not_instant(path: Path, place: str, lengths_s: dict[str, float | None
     for key, length_s in lengths_s.items():
         if length_s is not None and length_s < _SHORTEST_S:
             raise ScenarioError(path, f"{place}.{key}", "is less than a nanosecond")
-
-
-def _log_probability(law: Weibull | Lognormal, longest_s: float) -> float:
-    """Return about ln P(an interval met at a random moment is at most `longest_s`), or 0.
-
-    These are longer than others, so this is the smallest probability that `sim.plan.churn` divides
-    by.
-    """
-    if isinstance(law, Weibull):
-        return min(0.0, (1 + law.shape) * math.log(longest_s / law.scale))
-    score = math.log(longest_s / law.median) / law.sigma - law.sigma
-    below = min(0.0, score)
-    return -below * below / 2  # not below**2, which overflows with an error
 
 
 _NEVER = -500.0  # 1e-217: times the least share that is drawn, 1e-16, it is still a normal number

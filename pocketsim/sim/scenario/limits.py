@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.churn import Churn, Weibull
+from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Paced, Poisson
@@ -20,7 +20,6 @@ from pocketsim.sim.scenario.workloads import Paced, Poisson
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.scenario.churn import Lognormal
     from pocketsim.sim.scenario.document import Scenario
 
 
@@ -105,18 +104,15 @@ def _check_transitions(scenario: Scenario, path: Path) -> None:
         place = "churn" if group.churn is None else f"devices[{number}].churn"
         if not isinstance(churn, Churn):
             continue
-        means_s = {"session": _mean_at_most_s(churn.session), "gap": _mean_at_most_s(churn.gap)}
+        laws = {"session": churn.session, "gap": churn.gap}
+        # The mean of a law with `longest` is at most either.
+        means_s = {
+            part: law.mean_s if law.longest is None else min(law.longest, law.mean_s)
+            for part, law in laws.items()
+        }
         expected = 2 * group.count * scenario.run.duration / math.fsum(means_s.values())
         shorter = min(means_s, key=lambda part: means_s[part])
         check_count((path, f"{place}.{shorter}"), "transitions", expected)
-
-
-def _mean_at_most_s(law: Weibull | Lognormal) -> float:
-    """Return a length that the mean of a law does not exceed: without `longest`, its mean."""
-    longest_s = math.inf if law.longest is None else law.longest
-    if isinstance(law, Weibull):
-        return min(longest_s, law.scale * math.gamma(1 + 1 / law.shape))
-    return min(longest_s, law.median * math.exp(law.sigma**2 / 2))
 
 
 def _paying_s(town: Town, duration_s: float) -> float:
