@@ -15,7 +15,7 @@ use crate::resources::{CpuDemand, Thread, World};
 impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// Spends this operation as one piece of work with those that follow it
     /// directly and use as many threads.
-    pub(crate) fn spend<W: World>(
+    pub(crate) fn charge<W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,

@@ -418,7 +418,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     ) -> Option<Effect<T::Body>> {
         match step {
             Step::Work(operation, bytes) => {
-                self.spend(context, recorder, phone, at, (operation, bytes));
+                self.charge(context, recorder, phone, at, (operation, bytes));
             }
             Step::Wake(operation, bytes, ratio) => {
                 let cost =
