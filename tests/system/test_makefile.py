@@ -16,6 +16,9 @@ from conftest import ROOT
 MAKEFILE = (ROOT / "Makefile").read_text()
 CI = (ROOT / ".ci" / "run").read_text()
 
+LONG = "make -j2 -Otarget test-cluster test-android container test-wheel docs QUICK=1"
+DRAWN = "make -j2 -Otarget fuzz campaign demo SECONDS=2 COUNT=200 SUBSET=latency"
+BENCHES = "make bench bench-probe bench-bursts repeat-probe QUICK=1"
 # The lines of .ci/run that exercise each target.
 IN_CI = {
     "setup": "make -j2 setup lint",
@@ -28,24 +31,24 @@ IN_CI = {
     "test-rust": "MAKEFLAGS=-j2 make test",
     "test-python": "MAKEFLAGS=-j2 make test",
     "test-programs": "MAKEFLAGS=-j2 make test",
-    "fuzz": "make fuzz SECONDS=2",
-    "campaign": "make campaign COUNT=200",
-    "demo": "make demo SUBSET=latency",
-    "bench": "make bench QUICK=1",
-    "bench-probe": "make bench-probe QUICK=1",
-    "bench-bursts": "make bench-bursts QUICK=1",
-    "repeat-probe": "make repeat-probe QUICK=1",
+    "fuzz": DRAWN,
+    "campaign": DRAWN,
+    "demo": DRAWN,
+    "bench": BENCHES,
+    "bench-probe": BENCHES,
+    "bench-bursts": BENCHES,
+    "repeat-probe": BENCHES,
     "probe": "make -j2 probe probe-arm64 apk probe-slow",
     "probe-slow": "make -j2 probe probe-arm64 apk probe-slow",
     "probe-arm64": "make -j2 probe probe-arm64 apk probe-slow",
     "apk": "make -j2 probe probe-arm64 apk probe-slow",
-    "test-android": "make test-android",
-    "docs": "make docs QUICK=1",
+    "test-android": LONG,
+    "docs": LONG,
     "notebooks": "make notebooks",
-    "test-cluster": "make test-cluster",
-    "wheel": "make test-wheel",
-    "test-wheel": "make test-wheel",
-    "container": "POCKETSIM_CONTAINERS=$cache/containers make container QUICK=1",
+    "test-cluster": LONG,
+    "wheel": LONG,
+    "test-wheel": LONG,
+    "container": LONG,
 }
 HERE = {
     "check": "test_check_is_what_tests_make_without_what_is_slow",
