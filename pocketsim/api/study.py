@@ -23,10 +23,10 @@ from pocketsim.sim.base.files import at_home
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.run import collect, durations, rundir, runner, sweep
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.run.pool import Pool
+from pocketsim.sim.run.dask_backend import Pool
 from pocketsim.sim.run.store import Packing, Store
 from pocketsim.sim.run.sweep_document import Morris, Saltelli
-from pocketsim.sim.scenario import point
+from pocketsim.sim.scenario import point_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -213,7 +213,7 @@ class Study:
             if run.state != "there":
                 raise ScenarioError(self.file, "", f"{run.directory} is not there; run the sweep")
             others = {
-                point.column(key, found["unit"]): found["value"]
+                point_values.column(key, found["unit"]): found["value"]
                 for key, found in run.place.items()
                 if key not in keys
             }

@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pocketsim.sim.base.engine_facts import EVENT_KINDS
-from pocketsim.sim.base.own_protocol import (
+from pocketsim.sim.base.custom_protocol import (
     Deliver,
     Observe,
     Others,
@@ -24,6 +23,7 @@ from pocketsim.sim.base.own_protocol import (
     Send,
     Work,
 )
+from pocketsim.sim.base.engine_facts import EVENT_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence

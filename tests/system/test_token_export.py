@@ -16,7 +16,7 @@ from pocketsim.cli import app
 from pocketsim.sim.export.findings import MalformedError
 from pocketsim.sim.export.offline_token import decode_batch, verify
 from pocketsim.sim.run import runner
-from pocketsim.sim.trace.holdings import STATES
+from pocketsim.sim.trace.final_tokens import STATES
 
 pytestmark = pytest.mark.engine
 

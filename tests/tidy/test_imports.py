@@ -74,7 +74,7 @@ ARROWS: dict[str, set[str]] = {
 }
 BY_NAME = {
     "pocketsim/cli/doctor.py",  # libraries of others
-    "pocketsim/sim/base/own_code.py",  # what users have installed
+    "pocketsim/sim/base/custom_code.py",  # what users have installed
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/api/test_library.py
 }
 ROOMS_MAX = 20

@@ -58,7 +58,7 @@ class Comparison:
     `claim_error_ratio` is by how much a claim fails, 0 where it holds. `outcomes` are counts of
     runs with their `p_value` (`calibration.validate.counts`). `session`, `metric` and `statistic`
     are the row's; `reading` is the same for rows that are read off the same runs. `nulls` are what
-    models without a mechanism say (`calibration.validate.nulls`).
+    models without a mechanism say (`calibration.validate.baselines`).
     """
 
     id: str

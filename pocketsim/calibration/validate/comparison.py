@@ -11,7 +11,7 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate import block_sizes, nulls, outcomes, published
+from pocketsim.calibration.validate import baselines, block_sizes, outcomes, published
 from pocketsim.calibration.validate.answers import (
     Comparison,
     Null,
@@ -34,7 +34,7 @@ def compare(
     rows: Sequence[published.Row],
     rungs: Rungs,
     replay: block_sizes.Replay | None = None,
-    settings: nulls.Settings | None = None,
+    settings: baselines.Settings | None = None,
 ) -> list[Comparison]:
     """Return the comparisons of `rows`, group by group, each beside what null models say.
 
@@ -43,9 +43,10 @@ def compare(
     rungs' resolved scenarios, without which only a session's constants are nulls.
     """
     others = {
-        name: _by_id(answered(rows, found)) for name, found in nulls.rungs(settings or {}).items()
+        name: _by_id(answered(rows, found))
+        for name, found in baselines.rungs(settings or {}).items()
     }
-    everything = answered(published.rows(), nulls.rungs(settings or {})["nominal"])
+    everything = answered(published.rows(), baselines.rungs(settings or {})["nominal"])
     peers = [row for row in everything if _comparison(row) in _BY_SIZE and row.metric]
     return [_beside(found, others, peers) for found in answered(rows, rungs, replay)]
 
@@ -91,9 +92,11 @@ def _beside(
 ) -> Comparison:
     """Return a comparison with what each null says of its row, where it says anything."""
     known = {name: said[found.id] for name, said in others.items() if found.id in said}
-    if found.metric in nulls.GROWTH_ONLY and found.statistic != "growth":
+    if found.metric in baselines.GROWTH_ONLY and found.statistic != "growth":
         known = {}
-    constant = nulls.session(found, peers) if _comparison(found) in {*_BY_SIZE, *_CLAIMS} else None
+    constant = (
+        baselines.session(found, peers) if _comparison(found) in {*_BY_SIZE, *_CLAIMS} else None
+    )
     if constant is not None:
         row = replace(found, simulated=constant, ci95=None, simulated_ci95=None, holds=None)
         known["session"] = _verdict(_comparison(found), row)

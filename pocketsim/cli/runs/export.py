@@ -140,7 +140,7 @@ def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path |
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
     from pocketsim.sim.export.verification import check_kept
     from pocketsim.sim.run import results, rundir
-    from pocketsim.sim.trace import holdings, tables
+    from pocketsim.sim.trace import final_tokens, tables
 
     check_kept(directory, resolved, "tokens")
     if folder is None:
@@ -152,7 +152,7 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     with results.parquet(file):
         rows = tables.read(file, repetition)
     with output_paths.writing(folder):
-        holdings.write_batches(rows, key, folder)
+        final_tokens.write_batches(rows, key, folder)
     console.data(str(folder))
 
 

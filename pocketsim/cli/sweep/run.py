@@ -151,9 +151,9 @@ def _time(text: str | None) -> datetime | None:
 def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Client | None]:
     if executor == "local":
         return contextlib.nullcontext()
-    from pocketsim.sim.run import pool
+    from pocketsim.sim.run import dask_backend
 
-    return pool.connected(scheduler)
+    return dask_backend.connected(scheduler)
 
 
 _EXECUTORS = ("local", "dask")

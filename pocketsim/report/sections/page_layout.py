@@ -10,9 +10,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report.charts import ladders
+from pocketsim.report.charts import grids
 from pocketsim.report.html.page import Page, folded
-from pocketsim.report.runs import trips
+from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
 from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
 
@@ -79,13 +79,13 @@ def _towns(page: Page, runs: Sequence[Run]) -> None:
     for group in by_scenario(runs).values():
         page.add(f"<h3>{escape(group[0].title)}</h3>")
         page.figures(towns.charts(group))
-        if ladders.horizontal(group):
-            page.figures(ladders.charts(group))
+        if grids.horizontal(group):
+            page.figures(grids.charts(group))
         page.add(towns.figures_table(group))
 
 
 def _ladders(page: Page, runs: Sequence[Run]) -> None:
-    charts = [chart for group in by_scenario(runs).values() for chart in ladders.charts(group)]
+    charts = [chart for group in by_scenario(runs).values() for chart in grids.charts(group)]
     if charts:
         page.section("ladders", "Sweeps and other ladders")
         page.paragraph(_LADDERS)
@@ -106,7 +106,7 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         page.add(
             folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)
         )
-        if about := trips.about(group):
+        if about := round_trips.about(group):
             page.paragraph(about)
         if any(splits.has_splits(run) for run in group):
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))

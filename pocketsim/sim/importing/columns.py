@@ -18,7 +18,7 @@ from pocketsim.sim.importing.numbering import Names, numbered
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.importing.found import Found, Options, Rows
+    from pocketsim.sim.importing.source_data import Found, Options, Rows
 
     Table = dict[str, npt.NDArray[Any]]
 

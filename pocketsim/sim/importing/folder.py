@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pocketsim.sim.importing.columns import Written
-    from pocketsim.sim.importing.found import Found
+    from pocketsim.sim.importing.source_data import Found
 
 NOTE, PHONES = "import.json", "phones.csv"
 

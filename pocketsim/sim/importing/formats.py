@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.importing import fta, graphs, haggle, ipv8, one, payments, tij
+from pocketsim.sim.importing import fta, graphs, haggle, ipv8, payments, the_one, tij
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pocketsim.sim.importing.found import Found, Options
+    from pocketsim.sim.importing.source_data import Found, Options
 
 
 def read(form: str, path: Path, options: Options) -> Found:
@@ -43,7 +43,7 @@ _TIMES = ("--time-unit", "--origin")
 _CONTACTS = (*_TIMES, "--window")
 _GRAPH = ("--undirected",)
 FORMATS: dict[str, tuple[Callable[[Path, Options], Found], tuple[str, ...]]] = {
-    "one": (one.read, _CONTACTS),
+    "one": (the_one.read, _CONTACTS),
     "haggle": (haggle.read, _CONTACTS),
     "crawdad": (haggle.read, _CONTACTS),
     "tij": (tij.read, _CONTACTS),

@@ -13,8 +13,8 @@ import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.importing.found import Found, Gathered, Options, Rows, units_per_s
 from pocketsim.sim.importing.lines import Block, Form, Head, blocks
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, Rows, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path

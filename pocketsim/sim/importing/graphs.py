@@ -15,8 +15,8 @@ from pocketsim.sim.base import graphs
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, shown
 from pocketsim.sim.importing import source
-from pocketsim.sim.importing.found import Found, Gathered, Options, Rows
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

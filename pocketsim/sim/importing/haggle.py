@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path

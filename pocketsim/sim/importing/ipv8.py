@@ -16,8 +16,8 @@ import numpy as np
 
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, shown
-from pocketsim.sim.importing.found import Found, Options, Rows, units_per_s
 from pocketsim.sim.importing.source import unpacked
+from pocketsim.sim.importing.source_data import Found, Options, Rows, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path

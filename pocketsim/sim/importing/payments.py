@@ -9,9 +9,9 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.delimited import Kinds, of_csv
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Block, first_spoiled
 from pocketsim.sim.importing.source import unpacked
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, units_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

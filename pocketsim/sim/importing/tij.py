@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import times_by_message
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base import told
+    from pocketsim.sim.base import engine_output
     from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
@@ -87,7 +87,7 @@ def product_limit(done_s: Array, age_s: Array) -> Curve:
     return Curve(*steps, float(age_s.max()))
 
 
-def of_ledger(found: told.Completion) -> Curve:
+def of_ledger(found: engine_output.Completion) -> Curve:
     """Return the curve from durations by bucket, each taken for its middle.
 
     Shares within `DEADLINES_S` lose next to nothing by that: buckets begin there, and only the

@@ -10,12 +10,12 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, beside
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics import fates
-from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.family_metrics import traced_share
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.metrics.town_definitions import METRICS
 from pocketsim.sim.trace.columns import (
     last_before,
@@ -28,7 +28,7 @@ from pocketsim.sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Resolved, Tokens
     from pocketsim.sim.trace.columns import Columns
 

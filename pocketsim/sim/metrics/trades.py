@@ -13,7 +13,7 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.metrics import completion, fates
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import (
     Columns,
     ratio,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Resolved
 
     Array = np.ndarray[Any, Any]

@@ -15,7 +15,7 @@ import numpy as np
 
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside, beside_of_ledger
 from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import ratio, times_by_message
@@ -23,7 +23,7 @@ from pocketsim.sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 

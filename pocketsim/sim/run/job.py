@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
-from pocketsim.sim.base.told import Told
+from pocketsim.sim.base.engine_output import Told
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path, opened
 from pocketsim.sim.run import rundir
-from pocketsim.sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
+from pocketsim.sim.scenario.point_values import Value  # noqa: TC001 - hints are read at run time
 from pocketsim.sim.scenario.resolved import SCHEMA, Resolved, Rung
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """From rungs to run directories: one maker of a run at a time, and none for what is there.
 
-How a run is made, `sim.run.making` knows. Knows nothing of the command line; a notebook calls
+How a run is made, `sim.run.backend` knows. Knows nothing of the command line; a notebook calls
 `run`.
 """
 
@@ -22,9 +22,9 @@ from pocketsim.sim.base.errors import (
 )
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import durations, results, rundir
+from pocketsim.sim.run.backend import Here, Maker
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.run.making import Here, Maker
-from pocketsim.sim.scenario import Document, load, point
+from pocketsim.sim.scenario import Document, load, point_values
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ def _await(futures: Sequence[Future[list[Outcome]]]) -> None:
 
 def labels(tasks: Iterable[Task]) -> dict[str, str]:
     """Return for each run's name what tells it from others, in words: its rung and overrides."""
-    return {rung.name: point.label(task.document, rung) for task in tasks for rung in task.rungs}
+    return {
+        rung.name: point_values.label(task.document, rung) for task in tasks for rung in task.rungs
+    }
 
 
 def repetition_count(tasks: Iterable[Task]) -> int:
@@ -257,8 +259,8 @@ def _order(document: Document, rung: Rung, target: Path, first_index: list[int] 
         "manifest": {
             "name": rung.name,
             "continues": rung.previous,
-            "scenario": point.values(document.scenario, rung.at),
-            "point": point.of(document, rung.at),
+            "scenario": point_values.values(document.scenario, rung.at),
+            "point": point_values.of(document, rung.at),
             "git_commit": git_commit(),
             "files": {key: used.told() for key, used in document.used.items()},
         },

@@ -1,7 +1,7 @@
 """Phones that come and go: sections of the scenario document.
 
-Laws that no double computes with are refused in `sim.scenario.lengths`, files that make no sense in
-`sim.scenario.own`; what becomes of either is `sim.plan.churn`'s.
+Laws that no double computes with are refused in `sim.scenario.duration_laws`, files that make no
+sense in `sim.scenario.presence_files`; what becomes of either is `sim.plan.churn`'s.
 """
 
 from __future__ import annotations

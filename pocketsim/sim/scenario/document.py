@@ -27,11 +27,11 @@ from pocketsim.sim.devices.provenance import PlainNumber
 from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.contacts import AnyContacts
+from pocketsim.sim.scenario.custom_code import Name, Option, OwnSection
+from pocketsim.sim.scenario.custom_protocol import OwnOperation
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Ratio, add_up
 from pocketsim.sim.scenario.network import Network, Outage
-from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
-from pocketsim.sim.scenario.own_protocol import OwnOperation
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace

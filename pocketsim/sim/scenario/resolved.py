@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from pocketsim.sim.devices.transport_options import EvaValues, TransportValues
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.base.custom_code import OwnClass
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
 
 
@@ -230,9 +230,9 @@ Partners = TypedDict(
 )
 """Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
 
-What belongs to the other of the two is None. A class of one's own chooses among them, or without a
-graph among all: `class` and `options` are as `sim.base.own_code.OwnClass` says, and the SHA-256 of
-its file.
+What belongs to the other of the two is None. A custom class chooses among them, or without a graph
+among all: `class` and `options` are as `sim.base.custom_code.OwnClass` says, and the SHA-256 of its
+file.
 """
 
 
@@ -262,7 +262,7 @@ OwnWorkload = TypedDict(
     "OwnWorkload",
     {"kind": Literal["python"], "class": str, "digest": str, "options": dict[str, Any]},
 )
-"""Proposals that a class of one's own makes, as `sim.base.own_code.OwnClass` says it."""
+"""Proposals that a class of one's own makes, as `sim.base.custom_code.OwnClass` says it."""
 
 
 class Town(TypedDict):
@@ -316,7 +316,7 @@ class Tokens(TypedDict):
 Adversary = TypedDict(
     "Adversary", {"class": str, "digest": str, "options": dict[str, Any], "ratio": float}
 )
-"""What some phones are, as `sim.base.own_code.OwnClass` says it, and how likely each is one."""
+"""What some phones are, as `sim.base.custom_code.OwnClass` says it, and how likely each is one."""
 
 Protocol = TypedDict(
     "Protocol",
@@ -335,7 +335,7 @@ Protocol = TypedDict(
 )
 """Protocol family and options; `tokens` where it pays with them.
 
-A protocol of one's own has a `class`, as `sim.base.own_code.OwnClass` says it, or a `library`, its
+A custom protocol has a `class`, as `sim.base.custom_code.OwnClass` says it, or a `library`, its
 file's name; the SHA-256 of its file, `options`, and perhaps an adversary.
 """
 

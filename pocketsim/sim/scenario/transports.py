@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pocketsim.sim.base.documents import ladder_schema, one_or_list, written
 from pocketsim.sim.devices.transport_sections import EvaOptions, TransportOptions
-from pocketsim.sim.scenario.own_code import OwnSection
+from pocketsim.sim.scenario.custom_code import OwnSection
 
 TransportMode = Literal[
     "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"

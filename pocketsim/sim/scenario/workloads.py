@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Count, Duration, Origin, Rates, Section, Sizes, written
+from pocketsim.sim.scenario.custom_code import Name, Option, OwnSection
 from pocketsim.sim.scenario.fields import Ratio
-from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
 
 
 class Paced(Section):

@@ -12,7 +12,7 @@ from pocketsim import testing
 from pocketsim.cli import app
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
-from pocketsim.sim.trace import holdings, tables
+from pocketsim.sim.trace import final_tokens, tables
 
 KEY = "4c69" * 37
 RULES = {"rules": "thesis", "handshake": "challenge"}
@@ -59,7 +59,7 @@ def rows():
             token(8, 2, 1),
         ],
     }
-    return holdings.from_engine({"tokens": kept}, 1)
+    return final_tokens.from_engine({"tokens": kept}, 1)
 
 
 def refused(done, place, *words):
@@ -296,21 +296,23 @@ def test_joined_tables_keep_their_order(rows, tmp_path):
 def test_a_failure_leaves_no_folder(rows, tmp_path):
     broken = [*rows.to_pylist(), {"node": 5, "state": "held", "token": None}]
     with pytest.raises(TypeError):
-        holdings.write_batches(broken, KEY, tmp_path / "out")
+        final_tokens.write_batches(broken, KEY, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nobody_has_tokens(tmp_path):
-    holdings.write_batches([], KEY, tmp_path / "out")
-    assert (tmp_path / "out/tokens.csv").read_text() == ",".join(holdings.INDEX_COLUMNS) + "\n"
+    final_tokens.write_batches([], KEY, tmp_path / "out")
+    assert (tmp_path / "out/tokens.csv").read_text() == ",".join(final_tokens.INDEX_COLUMNS) + "\n"
 
 
 def test_a_child_writes_tokens_without_pandas(root, tmp_path):
     """Importing it takes a second, which every repetition would spend."""
     program = (
-        "import sys; from pathlib import Path; from pocketsim.sim.trace import holdings, tables;"
+        "import sys; from pathlib import Path;"
+        "from pocketsim.sim.trace import final_tokens, tables;"
         "kept = {'node': [1], 'state': ['held'], 'token': [bytes(287)]};"
-        "made = holdings.from_engine({'tokens': kept}, 0); tables.write(made, Path(sys.argv[1]));"
+        "made = final_tokens.from_engine({'tokens': kept}, 0);"
+        "tables.write(made, Path(sys.argv[1]));"
         "assert 'pandas' not in sys.modules"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "a.parquet")]

@@ -11,11 +11,11 @@ import pytest
 from pocketsim import testing
 from pocketsim.protocol import Deliver, Observe, Phone, Protocol, Send, Setting, Work
 from pocketsim.sim import metrics, trace
+from pocketsim.sim.base.custom_protocol import Others
 from pocketsim.sim.base.engine_facts import EVENT_KINDS, operations
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.own_protocol import Others
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load, point
+from pocketsim.sim.scenario import load, point_values
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.trace.columns import Columns
 from pocketsim.testing import Harness
@@ -64,11 +64,11 @@ def test_a_resolved_scenario_has_the_class_and_the_digest_and_no_folder(document
 def test_a_manifest_has_every_option_under_its_name(document):
     loaded = load(document, ["protocol.options.share=1.0", "operations.mine.cpu=2ms"])
     (rung,) = resolve(loaded)
-    found = point.values(loaded.scenario, rung.at)
+    found = point_values.values(loaded.scenario, rung.at)
     assert found["protocol.options.share"] == {"value": 1.0, "unit": ""}
     assert found["protocol.class"] == {"value": "mine.py:Mine", "unit": ""}
     assert found["operations.mine.cpu"] == {"value": 2e-3, "unit": "s"}
-    assert "protocol.options.share" in point.of(loaded, rung.at)
+    assert "protocol.options.share" in point_values.of(loaded, rung.at)
 
 
 def test_its_file_is_part_of_what_a_run_depends_on_and_is_not_run(document):

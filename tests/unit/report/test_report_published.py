@@ -13,7 +13,7 @@ import pytest
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders, rates
+from pocketsim.report.charts import grids, rates
 from pocketsim.report.runs import shipped_scenarios
 from pocketsim.report.runs.run import Run, as_series, load
 from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
@@ -130,7 +130,7 @@ def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Pat
         for rung in rungs(root / UDP, f"run.draw={draw}", "workload.rate=[32/s, 64/s]")
     ]
     runs.append(one("run.draw=posterior"))
-    (chart, *_) = ladders.charts(load(runs, runs))
+    (chart, *_) = grids.charts(load(runs, runs))
     (marked,) = (line for line in chart[2].data if line.name == "published")
     rates_of = {row.id: row.target.rate_min_per_s for row in published.rows()}
     assert [rates_of[name] for name in marked.text] == list(marked.x)

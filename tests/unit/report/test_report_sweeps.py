@@ -15,7 +15,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders, rates
+from pocketsim.report.charts import grids, rates
 from pocketsim.report.runs import points
 from pocketsim.report.runs.run import as_series, labels, load
 from pocketsim.report.sections import provenance, towns
@@ -52,7 +52,7 @@ def test_a_population_is_the_horizontal_axis(tmp_path: Path):
         for phones in (2000, 50, 500, 200)
         for rate in (0.05, 0.2)
     ]
-    charts = ladders.charts(load(runs))
+    charts = grids.charts(load(runs))
     for chart in charts:
         assert lines(chart) == dict.fromkeys(("0.05/s", "0.2/s"), (50, 200, 500, 2000))
         assert chart[2].layout.xaxis.title.text == "phones"
@@ -66,7 +66,7 @@ def test_latencies_are_in_a_unit_that_keeps_them_readable(tmp_path: Path):
     runs = [
         made(tmp_path, settings={LATENCY: (latency_s, "s")}) for latency_s in (0.02, 0.001, 0.1)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {"simulated": (1.0, 20.0, 100.0)}
     assert chart[2].layout.xaxis.title.text == "latency, ms"
     assert "<br>latency 1 ms, 20 ms, 100 ms</td>" in provenance.scenarios(load(runs))
@@ -74,7 +74,7 @@ def test_latencies_are_in_a_unit_that_keeps_them_readable(tmp_path: Path):
 
 def test_an_axis_without_a_decade_or_with_zero_is_linear(tmp_path: Path):
     runs = [made(tmp_path, settings={LOSS: ratio}) for ratio in (0.0, 0.01, 0.1)]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {"simulated": (0.0, 0.01, 0.1)}
     assert chart[2].layout.xaxis.type != "log"
 
@@ -83,19 +83,19 @@ def test_what_is_no_number_makes_lines(tmp_path: Path):
     runs = [
         made(tmp_path, rate, draw=draw) for draw in ("posterior", "mean") for rate in (4.0, 8.0)
     ]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {"draw mean": (4.0, 8.0), "draw posterior": (4.0, 8.0)}
 
 
 def test_without_steps_runs_stand_beside_each_other_by_name(tmp_path: Path):
     runs = [made(tmp_path, draw=draw) for draw in ("posterior", "mean")]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {"simulated": ("draw mean", "draw posterior")}
 
 
 def test_seeds_are_lines_and_never_an_axis(tmp_path: Path):
     runs = [made(tmp_path, rate, seed=seed) for seed in (1, 2, 3) for rate in (4.0, 8.0)]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {f"seed {seed}": (4.0, 8.0) for seed in (1, 2, 3)}
 
 
@@ -122,7 +122,7 @@ def test_quantities_that_move_together_share_an_axis(tmp_path: Path):
         for phones, latency_s in ((2, 0.001), (4, 0.002), (8, 0.002))
         for seed in (1, 2)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"seed {seed}": (2, 4, 8) for seed in (1, 2)}
     assert chart[1].endswith("; along with it latency 1 ms, 2 ms")
 
@@ -134,7 +134,7 @@ def test_a_mix_of_groups_is_drawn_by_all_its_phones(tmp_path: Path):
         for size in (1, 10, 30)
         for seed in (1, 2)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"seed {seed}": (4, 40, 120) for seed in (1, 2)}
     assert chart[2].layout.xaxis.title.text == "phones"
     assert "along with it devices[0] phones 3, 30, 90; devices[1] phones 1, 10, 30" in chart[1]
@@ -149,7 +149,7 @@ def test_axes_that_cross_make_lines(tmp_path: Path):
         for latency_s in (0.001, 0.002, 0.003)
         for ratio in (0.0, 0.1)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"loss_ratio {ratio}": (1.0, 2.0, 3.0) for ratio in ("0", "0.1")}
 
 

@@ -18,7 +18,7 @@ from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
 from pocketsim.report import write_report
 from pocketsim.report.charts import latency, theme
-from pocketsim.report.runs import trips
+from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.run import as_series, load
 from pocketsim.report.sections import fates, verdicts
 from pocketsim.sim.scenario import load as load_scenario
@@ -154,7 +154,7 @@ def test_a_box_is_of_one_repetition(tmp_path: Path):
     low, *_, high = latency.quantiles(run) or ()
     assert min(boxes.lowerfence) <= low <= max(boxes.lowerfence)
     assert min(boxes.upperfence) <= high <= max(boxes.upperfence)
-    assert trips.of_run(run).count == np.sum(run.values("store_count"))
+    assert round_trips.of_run(run).count == np.sum(run.values("store_count"))
 
 
 def test_a_repetition_without_stores_has_no_box(tmp_path: Path):

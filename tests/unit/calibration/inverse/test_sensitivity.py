@@ -106,7 +106,7 @@ class Constant(Model):
         raise NotImplementedError
 
 
-SEED = tomllib.loads((doubling.places.ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
+SEED = tomllib.loads((doubling.key_paths.ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
 
 
 @pytest.mark.parametrize("fresh", [100.0, 150.0], ids=["none", "the other way"])
@@ -212,7 +212,7 @@ def test_zero_and_what_a_document_refuses_are_said():
 )
 def test_a_number_is_multiplied_as_it_is_written(written, factor, said):
     found = number("key", written).times(factor)
-    same = doubling.places.unit_of(said)
+    same = doubling.key_paths.unit_of(said)
     assert same.number(found) == pytest.approx(same.number(said))
     assert type(found) is type(said)
 
@@ -330,7 +330,7 @@ def test_the_committed_table_has_every_number_as_it_is():
 
 
 def test_what_tells_of_a_number_is_none(monkeypatch, tmp_path):
-    monkeypatch.setattr(doubling.places, "ROOT", tmp_path)
+    monkeypatch.setattr(doubling.key_paths, "ROOT", tmp_path)
     monkeypatch.setattr(doubling, "PROFILES", tmp_path / "profiles")
     phone = tmp_path / "profiles/devices/phone.toml"
     phone.parent.mkdir(parents=True)

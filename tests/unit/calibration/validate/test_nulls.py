@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pocketsim import testing
-from pocketsim.calibration.validate import counts, nulls, published, summaries, validation
+from pocketsim.calibration.validate import baselines, counts, published, summaries, validation
 from pocketsim.calibration.validate.answers import Comparison, Null, OutcomeCounts, RungKey, blank
 from pocketsim.sim import metrics
 
@@ -44,7 +44,7 @@ def standing(*rows: Comparison) -> str:
 
 
 def test_nominal_pacing_is_the_configured_rate():
-    found = nulls.nominal(PACED, paced(8.0, 0.125))
+    found = baselines.nominal(PACED, paced(8.0, 0.125))
     assert (found["send_rate_per_s"], found["store_count"]) == (8.0, 200.0)
     assert (found["success_ratio"], found["settled_success_ratio"]) == (1.0, 1.0)
     assert found["unmatched_count"] == 0.0
@@ -52,12 +52,12 @@ def test_nominal_pacing_is_the_configured_rate():
 
 def test_the_sleep_null_is_the_loop_without_work():
     # Published A.1 at 1/s: 25 proposals, one a second, print 1.04.
-    assert nulls.sleep(paced(1.0, 1.0))["send_rate_per_s"] == pytest.approx(25 / 24)
+    assert baselines.sleep(paced(1.0, 1.0))["send_rate_per_s"] == pytest.approx(25 / 24)
     # 8/s sleeps 125 ms and log(125) = 4.83 milliseconds too long with this law.
-    found = nulls.sleep(paced(8.0, 0.125, base_s=0.001, slope_s=0.001))
+    found = baselines.sleep(paced(8.0, 0.125, base_s=0.001, slope_s=0.001))
     assert found["send_count"] == 192  # 191 steps of 130.83 ms in 25 s, and the one at the start
     assert found["store_rate_per_s"] == pytest.approx(192 / (191 * 0.13083), rel=1e-4)
-    assert nulls.sleep_overshoot_s(paced(8.0, 0.125, base_s=-1.0), 0.125) == 0
+    assert baselines.sleep_overshoot_s(paced(8.0, 0.125, base_s=-1.0), 0.125) == 0
 
 
 def test_a_session_has_one_constant_of_its_other_rows():
@@ -67,13 +67,13 @@ def test_a_session_has_one_constant_of_its_other_rows():
         return replace(shown, session="one", metric=metric)
 
     rates = [row("a", 1.0, 1.0), row("b", 1.8, 2.0), row("c", 3.2, 4.0)]
-    assert nulls.session(rates[2], rates) == pytest.approx(4 * (1.0 + 0.9) / 2)
-    assert nulls.session(rates[2], rates[1:]) == pytest.approx(4 * (0.9 + 0.8) / 2)
-    assert nulls.session(rates[2], rates[2:]) is None, "a row says nothing of itself"
+    assert baselines.session(rates[2], rates) == pytest.approx(4 * (1.0 + 0.9) / 2)
+    assert baselines.session(rates[2], rates[1:]) == pytest.approx(4 * (0.9 + 0.8) / 2)
+    assert baselines.session(rates[2], rates[2:]) is None, "a row says nothing of itself"
     times = [row("x", 10.0, None), row("y", 20.0, None), row("z", 60.0, None)]
-    assert nulls.session(times[0], [*times, *rates]) == 40.0
-    assert nulls.session(replace(times[0], session="two"), times) is None
-    assert nulls.session(replace(times[0], statistic="growth"), []) == 1.0
+    assert baselines.session(times[0], [*times, *rates]) == 40.0
+    assert baselines.session(replace(times[0], session="two"), times) is None
+    assert baselines.session(replace(times[0], statistic="growth"), []) == 1.0
 
 
 def test_rows_stand_beside_what_nulls_say():
@@ -234,4 +234,4 @@ def test_rungs_with_outcomes_are_repeated_more_often():
 
 def test_a_row_without_a_number_has_no_null():
     row = blank(next(row for row in ROWS if row.id == "F5_recipients"))
-    assert nulls.session(row, []) == 1.0
+    assert baselines.session(row, []) == 1.0

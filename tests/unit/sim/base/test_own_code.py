@@ -7,11 +7,11 @@ import textwrap
 import numpy as np
 import pytest
 
-from pocketsim.sim.base import installed, own_code
+from pocketsim.sim.base import custom_code, entry_points
+from pocketsim.sim.base.custom_protocol import Phone
 from pocketsim.sim.base.errors import ProtocolError, ScenarioError
-from pocketsim.sim.base.own_protocol import Phone
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run import own_protocol
+from pocketsim.sim.run import custom_objects
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -201,7 +201,7 @@ def test_adversaries_are_around_honest_ones_and_more_of_them_at_a_larger_ratio(d
     for ratio in (0.0, 0.3, 0.6, 1.0):
         adversary = f"protocol.adversary={{class='mine.py:Liar', ratio={ratio}}}"
         resolved, files = of(document, adversary, "devices[0].count=40")
-        given = own_protocol.given(resolved, 0, files)
+        given = custom_objects.given(resolved, 0, files)
         them = [calls["receive"].__self__ for calls in given["calls"]]
         liars = {one for one, made in enumerate(them) if type(made).__name__ == "Liar"}
         assert all(type(them[one].honest).__name__ == "Mine" for one in liars)
@@ -213,7 +213,7 @@ def test_adversaries_are_around_honest_ones_and_more_of_them_at_a_larger_ratio(d
 def test_every_class_of_a_file_is_of_one_module(document):
     document.write_text(document.read_text() + PYTHON)
     policy = "transport.policy={class='mine.py:Patient'}"
-    given = own_protocol.given(*_of_repetition(document, policy))
+    given = custom_objects.given(*_of_repetition(document, policy))
     mine = given["calls"][0]["receive"].__self__
     patient = given["policies"][0]["failed"].__self__
     assert type(mine).__module__ == type(patient).__module__
@@ -265,11 +265,11 @@ def test_what_is_installed_goes_by_name_with_its_version(document, offered):
     ]
     assert resolved["versions"]["pocketsim-mine"] == "1.5"
     assert files[digest] == str(package / "code.py")
-    made = own_protocol.given(resolved, 0, files)["calls"][0]["command"].__self__
+    made = custom_objects.given(resolved, 0, files)["calls"][0]["command"].__self__
     assert type(made).__module__ == "pocketsim_mine.code"
     (package / "code.py").write_text(CODE + "\n")
     with pytest.raises(ScenarioError, match="has changed since"):
-        own_protocol.given(resolved, 0, files)
+        custom_objects.given(resolved, 0, files)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_a_profile_may_come_from_what_is_installed(document, offered, root):
         of(document, "devices[0].profile=my_phon")
     with pytest.raises(ScenarioError, match="no device 'other'"):
         of(document, "devices[0].profile=other")
-    assert installed.names(installed.PROFILES) == ["my_phone", "other"]
+    assert entry_points.names(entry_points.PROFILES) == ["my_phone", "other"]
 
 
 def test_lines_of_an_error_are_those_of_the_file_alone(tmp_path):
@@ -321,5 +321,5 @@ def test_lines_of_an_error_are_those_of_the_file_alone(tmp_path):
     exec(compile(path.read_text(), path, "exec"), space)  # noqa: S102 - the test's own
     with pytest.raises(KeyError) as caught:
         space["outer"]()
-    said = str(own_code.failed(path, caught.value, ", there"))
+    said = str(custom_code.failed(path, caught.value, ", there"))
     assert said == f"{path}: line 3 in outer, line 6 in inner, there: KeyError: 'key'"

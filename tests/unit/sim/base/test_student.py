@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pocketsim.sim.base import streams
-from pocketsim.sim.base.student import freedom_of_sum, quantile
+from pocketsim.sim.base.t_interval import freedom_of_sum, quantile
 
 DRAWS = 400_000
 

@@ -13,7 +13,7 @@ from pocketsim.sim.base.units import DURATION, Quantity
 from pocketsim.sim.devices import draws, implementation, prices, profile
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import sweep
-from pocketsim.sim.scenario import load, point
+from pocketsim.sim.scenario import load, point_values
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, typed_sections
 
@@ -194,15 +194,15 @@ def test_a_cost_that_took_nothing_is_what_the_types_say():
 
 def test_a_point_has_the_value_with_its_unit(scenario):
     document = load(scenario, [f"{KEY}={{verify=1, sign='3ms'}}"])
-    found = point.of(document, resolve(document)[0].at)
+    found = point_values.of(document, resolve(document)[0].at)
     assert found[f"{KEY}.verify"] == {"value": 1.0, "unit": ""}
     assert found[f"{KEY}.sign"] == {"value": 3e-3, "unit": "s"}
     # Of a single cost that is 1 as well, though a table of shares that is 1 is told as its name.
     single = load(scenario, [f"{KEY}.verify=1"])
-    alone = point.values(single.scenario, resolve(single)[0].at)
+    alone = point_values.values(single.scenario, resolve(single)[0].at)
     assert alone[f"{KEY}.verify"] == {"value": 1.0, "unit": ""}
     assert alone["devices[0].access"] == {"value": "home_wifi", "unit": ""}
-    label = point.label(document, resolve(document)[0])
+    label = point_values.label(document, resolve(document)[0])
     assert f"{KEY}.verify 1, {KEY}.sign 0.003 s" in label
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.metrics import compute
 from pocketsim.sim.trace.columns import Columns
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import compute, own_protocol, queues, town, trades, transfers
+from pocketsim.sim.base.engine_output import NOTHING
+from pocketsim.sim.metrics import compute, custom_protocol, queues, town, trades, transfers
 from pocketsim.sim.metrics.intervals import of_shares
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "metrics.json"
@@ -286,13 +286,13 @@ NAMES = {
     "transfers": (*transfers.TRANSFER_NAMES, *transfers.TOKEN_NAMES),
     "compute": compute.NAMES,
     "town": town.NAMES,
-    "own_protocol": own_protocol.names(None),
+    "custom_protocol": custom_protocol.names(None),
 }
 
 
 def test_every_ratio_and_quantile_is_declared():
     """By their names, which end alike; what is declared need not be spelt so."""
-    modules = dict(zip(NAMES, (trades, transfers, compute, town, own_protocol), strict=True))
+    modules = dict(zip(NAMES, (trades, transfers, compute, town, custom_protocol), strict=True))
     for family, module in modules.items():
         ratios = {name for name in NAMES[family] if name.endswith("_ratio")}
         quantiles = {name for name in NAMES[family] if re.search(r"_p\d\d$", name)}

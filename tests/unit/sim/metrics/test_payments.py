@@ -10,10 +10,10 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.metrics import energy
 from pocketsim.sim.metrics import town as payments
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import Columns, last_before, next_after
 
 Row = tuple[float, str, int, int, int, int]

@@ -13,9 +13,9 @@ from pocketsim.cli import app
 from pocketsim.report import write_report
 from pocketsim.report.charts import latency
 from pocketsim.report.runs.run import load as load_runs
-from pocketsim.sim.base import families, told
+from pocketsim.sim.base import engine_output, families
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.metrics import histograms, own_protocol
+from pocketsim.sim.metrics import custom_protocol, histograms
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import collect, rundir, runner
 from pocketsim.sim.scenario import load
@@ -54,7 +54,9 @@ def test_a_statement_has_the_fields_that_the_engine_gives_it(root):
     structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
     assert structs
     for name, body in structs:
-        assert list(getattr(told, name).__annotations__) == re.findall(r"pub (\w+): ", body), name
+        assert list(getattr(engine_output, name).__annotations__) == re.findall(
+            r"pub (\w+): ", body
+        ), name
 
 
 @pytest.mark.parametrize(("deliveries", "expected"), [(3, 500.0), (4, None)])
@@ -64,7 +66,9 @@ def test_deliveries_are_timed_where_each_transaction_has_one(deliveries, expecte
         "delivery": {**spread((0.25, 0.75, 3)), "sum_s": 1.5},
         "deliveries_sent": deliveries,
     }
-    found = own_protocol.of_ledger({"ledger": statement, "counters": {"deliver": deliveries}}, {})
+    found = custom_protocol.of_ledger(
+        {"ledger": statement, "counters": {"deliver": deliveries}}, {}
+    )
     assert found["deliveries_per_transaction"] == deliveries / 4
     for name in ("delivery_ms_p50", "delivery_ms_p95", "delivery_ms_mean"):
         assert found[name] == expected or (expected is None and np.isnan(found[name]))

@@ -6,7 +6,7 @@ import pytest
 
 from pocketsim.sim.base.build import engine_file
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import load, own_library
+from pocketsim.sim.scenario import custom_library, load
 from pocketsim.sim.scenario.resolve import resolve
 
 OWN = """
@@ -71,7 +71,7 @@ def test_a_file_that_the_engine_here_cannot_run_with_is_refused(document, conten
 
 
 def test_a_library_without_end_is_not_read(document, monkeypatch):
-    monkeypatch.setattr(own_library, "_LARGEST_BYTES", 100)
+    monkeypatch.setattr(custom_library, "_LARGEST_BYTES", 100)
     document.with_name("libmine.so").write_bytes(library() + bytes(100))
     with pytest.raises(ScenarioError, match="is larger than"):
         load(document)

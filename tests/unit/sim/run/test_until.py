@@ -11,8 +11,8 @@ import scipy.stats
 
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import Interval, of_runs, student_t
+from pocketsim.sim.run.stopping_rule import FEWEST, to_add
 from pocketsim.sim.run.sweep_document import goal
-from pocketsim.sim.run.until import FEWEST, to_add
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 from pocketsim import cli
 from pocketsim.api.study import Study
 from pocketsim.sim.base.errors import EngineError
-from pocketsim.sim.run import durations, making, rundir, runner, store
+from pocketsim.sim.run import backend, durations, rundir, runner, store
 from pocketsim.sim.run.children import StoppedError
 
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1, 2]\n'  # times two rungs
@@ -133,7 +133,7 @@ def test_a_maker_is_stopped_where_no_run_can_be_made(study):
 
 
 def test_a_maker_that_was_stopped_makes_nothing(study, tmp_path):
-    here = making.Here(1)
+    here = backend.Here(1)
     here.stop()
     (task, *_) = (task for point in study().sweep.points for task in point.tasks)
     with pytest.raises(StoppedError):

@@ -11,7 +11,7 @@ from pocketsim.api.documents import catalog
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load, own
+from pocketsim.sim.scenario import load, presence_files
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 
@@ -292,7 +292,7 @@ def test_against_a_model_of_ten_lines(folder):
 
 
 def test_parquet_and_csv_give_the_same_plan(folder):
-    table = tables.read(folder / "churn.csv", own.PRESENCE)
+    table = tables.read(folder / "churn.csv", presence_files.PRESENCE)
     narrow = {**table.columns, "phone": table.columns["phone"].astype(np.int16)}
     pq.write_table(pa.table(narrow), folder / "churn.parquet")
     path = folder / "churn_file.toml"
@@ -314,7 +314,7 @@ def test_the_content_of_a_file_is_what_a_run_depends_on(folder, tmp_path):
 
     before, file = names(), folder / "churn.csv"
     resolved = resolve(load(folder / "churn_file.toml"))[0].resolved
-    assert resolved["churn"]["digest"] == tables.read(file, own.PRESENCE).digest
+    assert resolved["churn"]["digest"] == tables.read(file, presence_files.PRESENCE).digest
     moved = shutil.copytree(folder, tmp_path / "elsewhere") / "churn_file.toml"
     assert [rung.name for rung in resolve(load(moved))] == before
     file.write_text(file.read_text() + "9,950,960\n")

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from pocketsim.sim.base import units
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load, point
+from pocketsim.sim.scenario import load, point_values
 from pocketsim.sim.scenario.document import Devices, Scenario
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -15,12 +15,12 @@ BRING_THEIR_UNITS = {(Devices, "cost")}  # a factor, or a duration
 
 def points(path, *overrides):
     document = load(path, overrides)
-    return [point.of(document, rung.at) for rung in resolve(document)]
+    return [point_values.of(document, rung.at) for rung in resolve(document)]
 
 
 def values(path, *overrides):
     document = load(path, overrides)
-    return [point.values(document.scenario, rung.at) for rung in resolve(document)]
+    return [point_values.values(document.scenario, rung.at) for rung in resolve(document)]
 
 
 def plain(found):
@@ -142,11 +142,11 @@ def test_the_same_numbers_are_the_same_run_whatever_route_led_there(
     ],
 )
 def test_columns_end_in_their_unit(key, unit, name):
-    assert point.column(key, unit) == name
+    assert point_values.column(key, unit) == name
 
 
 def test_every_unit_ends_a_column():
-    names = [point.column("key", dimension.unit) for dimension in units.DIMENSIONS]
+    names = [point_values.column("key", dimension.unit) for dimension in units.DIMENSIONS]
     assert len(set(names)) == len(units.DIMENSIONS)
 
 
@@ -154,7 +154,7 @@ def test_every_quantity_of_the_document_says_its_unit():
     schema = Scenario.model_json_schema()
     tables = {"Scenario": schema, **schema["$defs"]}
     for model in models_in(Scenario):
-        for name, (key, dimension) in point._fields(model).items():
+        for name, (key, dimension) in point_values._fields(model).items():
             text = json.dumps(tables[model.__name__]["properties"][key])
             titles = [
                 one.name
@@ -187,7 +187,7 @@ def test_a_label_says_what_was_overridden_beside_the_rung(scenario):
         ],
     )
     (rung,) = resolve(document)
-    assert point.label(document, rung) == (
+    assert point_values.label(document, rung) == (
         "udp-100B-8ps, run.draw posterior, devices[0].count 50, "
         "network.access.home_wifi.latency 0.02 s"
     )

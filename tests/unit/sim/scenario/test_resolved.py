@@ -17,11 +17,11 @@ from pocketsim.sim.scenario import (
     churn,
     compute,
     contacts,
+    custom_protocol,
     document,
     energy,
     load,
     network,
-    own_protocol,
     resolved,
     town,
     transports,
@@ -72,7 +72,7 @@ PAIRS = [
         for (models, typed), names in SAME_NAMES.items()
         for name in names
     ),
-    (own_protocol.OwnOperation, contents.ScaledCost),
+    (custom_protocol.OwnOperation, contents.ScaledCost),
     (profile.Profile, contents.Contents),
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.importing.found import Found, Gathered, Options, Rows, units_per_s
 from pocketsim.sim.importing.lines import Block, Form, Head, blocks
 from pocketsim.sim.importing.numbering import Names
+from pocketsim.sim.importing.source_data import Found, Gathered, Options, Rows, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path

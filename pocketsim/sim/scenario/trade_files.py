@@ -12,8 +12,7 @@ from pocketsim.sim.base import tables
 from pocketsim.sim.base.engine_facts import PAYLOAD_BYTES_MIN
 from pocketsim.sim.base.tables import Column, Names, Table
 from pocketsim.sim.base.units import MONEY, SIZE
-from pocketsim.sim.scenario import people as who
-from pocketsim.sim.scenario import rows_used
+from pocketsim.sim.scenario import phone_ids, rows_used
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,7 @@ def read(path: Path, family: str, phones: int, people: Sequence[str] = ()) -> Ta
     the `family` "tokens", `payload_bytes` of trades in others. The file may have the ids of
     `people`. Raises ScenarioError with the first row that makes no sense.
     """
-    found = who.numbered(_rows(path, family, phones, by_id=bool(people)), people)
+    found = phone_ids.numbered(_rows(path, family, phones, by_id=bool(people)), people)
     found.refuse(found.columns["from"] == found.columns["to"], "from and to are both phone {to}")
     return found
 

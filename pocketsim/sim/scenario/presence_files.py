@@ -18,8 +18,7 @@ import numpy.typing as npt
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.files import beside, check_same
 from pocketsim.sim.base.tables import Column, Lines, Names, Table
-from pocketsim.sim.scenario import people as who
-from pocketsim.sim.scenario import rows_used
+from pocketsim.sim.scenario import phone_ids, rows_used
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
 
@@ -74,7 +73,7 @@ def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = (
         form = law.format if isinstance(law, ContactsFile) else _PRESENCE
         by_id = _has_ids(place, form, people)
         told = _cached(beside(path, place, law.file), form, cache, by_id=by_id)
-        found[place] = table = who.numbered(told, people)
+        found[place] = table = phone_ids.numbered(told, people)
         if place == CONTACTS:
             _check_contacts(scenario, table, form)
         else:
@@ -115,7 +114,7 @@ def again(resolved: Resolved, files: Mapping[str, str]) -> Own:
             path = Path(files[law["digest"]])
             form = str(law.get("format", _PRESENCE))
             told = _table(path, form, by_id=_has_ids(place, form, people))
-            found[place] = who.numbered(told, people)
+            found[place] = phone_ids.numbered(told, people)
             check_same(path, found[place].digest, law["digest"])
     return found
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.sim.base import own_code
-from pocketsim.sim.base.own_choices import Setting
-from pocketsim.sim.base.own_code import Mistake
+from pocketsim.sim.base import custom_code
+from pocketsim.sim.base.custom_code import Mistake
 from pocketsim.sim.base.tables import ROWS_MAX
+from pocketsim.sim.base.user_policies import Setting
 from pocketsim.sim.plan import arrivals
 from pocketsim.sim.plan.arrivals import Arrivals
-from pocketsim.sim.plan.own_phones import Phones
+from pocketsim.sim.plan.phone_views import Phones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,13 +35,13 @@ def proposals(resolved: Resolved, name: str, files: Mapping[str, str]) -> plan.W
     setting = Setting(
         phones, run["duration_s"], workload["options"], run["seed"], f"{name}/workload"
     )
-    kind = own_code.load(workload["class"], workload["digest"], files)
+    kind = custom_code.load(workload["class"], workload["digest"], files)
     made: list[tuple[float, int, int, int]] = []
     try:
         for one in kind(setting).proposals():
             made.append(_checked(one, len(made), phones, run["duration_s"]))
     except BaseException as error:  # of any kind: it is the user's
-        raise own_code.failed(path, error, f", at proposal {len(made)}") from error
+        raise custom_code.failed(path, error, f", at proposal {len(made)}") from error
     made.sort(key=lambda one: one[0])
     time_s, phone, peer, payload_bytes = zip(*made, strict=True) if made else ((),) * 4
     found = Arrivals(np.array(time_s, float), np.array(phone, np.int64), np.array(peer, np.int64))
@@ -63,7 +63,7 @@ def chosen(
     assert told is not None, "it has a class"
     assert digest is not None, "whose file has a digest"
     path, count = Path(files[digest]), _count(resolved)
-    kind = own_code.load(told, digest, files)
+    kind = custom_code.load(told, digest, files)
     asked = set(found.from_phone.tolist())
     choose: dict[int, Any] = {}
     peers = np.empty(found.time_s.size, np.int64)
@@ -78,7 +78,7 @@ def chosen(
             peers[row] = _other(choose[phone](now_s), phone, count)
     except BaseException as error:  # of any kind: it is the user's
         where = f", at {now_s:.9g} s on phone {phone}"
-        raise own_code.failed(path, error, where) from error
+        raise custom_code.failed(path, error, where) from error
     return Arrivals(found.time_s, found.from_phone, peers)
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.base import own_code
-from pocketsim.sim.base.own_code import Mistake
-from pocketsim.sim.metrics import energy, queues, trades
-from pocketsim.sim.metrics import parts as families
+from pocketsim.sim.base import custom_code
+from pocketsim.sim.base.custom_code import Mistake
+from pocketsim.sim.metrics import energy, family_metrics, queues, trades
 from pocketsim.sim.trace.columns import Columns
 
 if TYPE_CHECKING:
@@ -38,16 +37,16 @@ def measure(events: pa.Table, resolved: Resolved, files: Mapping[str, str]) -> d
     if not asked:
         return {}
     columns, found = Columns.of(events), dict[str, float]()
-    family = families.of(resolved).names(resolved)
+    family = family_metrics.of(resolved).names(resolved)
     taken = {*trades.OF_ALL, *family, *energy.names(resolved), *queues.names(resolved)}
     for own, name in zip(asked, names(resolved), strict=True):
-        function = own_code.load(own["function"], own["digest"], files)
+        function = custom_code.load(own["function"], own["digest"], files)
         try:
             _refuse(name, taken)
             # A copy: what one function does to it, neither others nor the run are to see.
             found[name] = _number(function(columns, copy.deepcopy(resolved)))
         except BaseException as error:  # of any kind: it is the user's
-            raise own_code.failed(Path(files[own["digest"]]), error, f", in {name}") from error
+            raise custom_code.failed(Path(files[own["digest"]]), error, f", in {name}") from error
         taken.add(name)
     return found
 

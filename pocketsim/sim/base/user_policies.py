@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from random import Random
 
-    from pocketsim.sim.base.own_protocol import Outputs, Phone, Protocol, Request
+    from pocketsim.sim.base.custom_protocol import Outputs, Phone, Protocol, Request
 
 
 class Proposal(NamedTuple):

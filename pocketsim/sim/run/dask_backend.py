@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from pocketsim.sim.base.build import versions
 from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, UserError
 from pocketsim.sim.run import children
-from pocketsim.sim.run.making import Here
+from pocketsim.sim.run.backend import Here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from distributed import Client, Future
 
+    from pocketsim.sim.run.backend import Heard
     from pocketsim.sim.run.job import Job, Order
-    from pocketsim.sim.run.making import Heard
 
 
 class Made(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.report.runs.run import Run
-    from pocketsim.sim.base.told import Spread
+    from pocketsim.sim.base.engine_output import Spread
     from pocketsim.sim.metrics.completion import Curve
 
     Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]

@@ -3,7 +3,7 @@
 Users import these as `pocketsim.protocol`. A protocol owns no socket and no clock: it is told
 things and answers with outputs, in order, as a list or by `yield`. Who drives it, the engine or a
 test (`pocketsim.testing`), it cannot tell. What deliberately does not live here: how a file becomes
-objects, which is `sim.run.own_protocol`'s.
+objects, which is `sim.run.custom_objects`'s.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from pocketsim.calibration.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
+from pocketsim.calibration.inverse.key_paths import DEVICES, IMPLEMENTATIONS, ROOT
 from pocketsim.calibration.validate.validation import rung_key
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.scenario.load import Source, apply

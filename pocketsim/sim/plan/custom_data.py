@@ -79,14 +79,14 @@ def partners(
     if table is None or (table["digest"] is None and table["generator"] is None):
         return None
     # Here, as it loads the models of documents: children of other runs start faster without.
-    from pocketsim.sim.scenario import people
+    from pocketsim.sim.scenario import phone_ids
 
     phones = sum(group["count"] for group in resolved["devices"])
     if table["digest"] is not None:
         path = _file(table["digest"], files)
         found = graphs.read(path, phones)
         check_same(path, found.digest, table["digest"])
-        return graphs.joined(found, people.numbers_of(found.nodes, resolved.get("people", ())))
+        return graphs.joined(found, phone_ids.numbers_of(found.nodes, resolved.get("people", ())))
     drawn = _drawn(table, phones, resolved["run"]["seed"], name)
     return graphs.neighbours(drawn, range(phones))
 
@@ -106,14 +106,14 @@ def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph
 
 def _rows(resolved: Resolved, files: Files, people: Population) -> Mapping[str, npt.NDArray[Any]]:
     # Here, as it loads the models of documents: children of other runs start faster without.
-    from pocketsim.sim.scenario import own_trades
+    from pocketsim.sim.scenario import trade_files
 
     workload, family = resolved["workload"], resolved["protocol"]["kind"]
     assert workload["kind"] == "trace", "whoever asks for its rows has one"
     path = _file(workload["digest"], files)
-    found = own_trades.read(path, family, int(people.lane.size), resolved.get("people", ()))
+    found = trade_files.read(path, family, int(people.lane.size), resolved.get("people", ()))
     check_same(path, found.digest, workload["digest"])
-    return own_trades.within(found, workload.get("origin_s", 0.0), resolved["run"]["duration_s"])
+    return trade_files.within(found, workload.get("origin_s", 0.0), resolved["run"]["duration_s"])
 
 
 def _file(digest: str, files: Files) -> Path:

@@ -15,8 +15,8 @@ import numpy as np
 from pocketsim.sim.base.engine_facts import EVENT_KINDS
 from pocketsim.sim.metrics import histograms
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.metrics.pooled import EMPTY, Sample
+from pocketsim.sim.metrics.family_metrics import traced_share
+from pocketsim.sim.metrics.pooled_quantiles import EMPTY, Sample
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION
 from pocketsim.sim.metrics.transfers import RATIOS, losses
 from pocketsim.sim.trace.columns import ratio, times_by_message
@@ -24,7 +24,7 @@ from pocketsim.sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base import axes
 from pocketsim.sim.devices.transport_options import EVA_LISTS, LISTS
-from pocketsim.sim.scenario import parts, tasks
+from pocketsim.sim.scenario import family_rules, tasks
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
 
@@ -90,7 +90,7 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
         **{f"transport.{key}": getattr(transport, key) or [None] for key in LISTS},
         **{f"transport.eva.{key}": getattr(transport.eva, key) or [None] for key in EVA_LISTS},
     }
-    lists |= parts.of(scenario).lists(scenario)
+    lists |= family_rules.of(scenario).lists(scenario)
     if isinstance(workload, Compute):
         return lists
     return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}

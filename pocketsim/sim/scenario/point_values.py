@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pocketsim.sim.base import axes, si
 from pocketsim.sim.base.documents import key_path
 from pocketsim.sim.base.units import Dimension, Quantity
-from pocketsim.sim.scenario import ladders
+from pocketsim.sim.scenario import grid
 from pocketsim.sim.scenario.load import overlap
 from pocketsim.sim.scenario.town import Tokens
 
@@ -39,18 +39,18 @@ def values(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Value]:
 
     What takes a list has the rung's value of it; what the rung has no use for is left out.
     """
-    at = {ladders.document_key(scenario, key): value for key, value in at.items()}
+    at = {grid.document_key(scenario, key): value for key, value in at.items()}
     return {
         path: _value(value, dimension)
         for path, value, dimension in _leaves(_with_defaults(scenario), (), None, at)
-        if ladders.has_use(path, at)
+        if grid.has_use(path, at)
     }
 
 
 def of(document: Document, at: Mapping[str, Any]) -> dict[str, Value]:
     """Return of `values` what was overridden, and what tells the rung from its neighbours."""
     scenario = document.scenario
-    named = [ladders.document_key(scenario, key) for key in ladders.named(scenario, at)]
+    named = [grid.document_key(scenario, key) for key in grid.named(scenario, at)]
     return {
         key: value
         for key, value in values(scenario, at).items()
@@ -61,7 +61,7 @@ def of(document: Document, at: Mapping[str, Any]) -> dict[str, Value]:
 def label(document: Document, rung: Rung) -> str:
     """Return a run for people: the rung as its directory is called, and what was overridden."""
     name, _, _digest = rung.name.rpartition("-")
-    said = {ladders.document_key(document.scenario, key) for key in rung.at}
+    said = {grid.document_key(document.scenario, key) for key in rung.at}
     others = [
         f"{key} {axes.text(found['value'])} {found['unit']}".rstrip()
         for key, found in of(document, rung.at).items()

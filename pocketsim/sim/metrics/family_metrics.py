@@ -10,7 +10,7 @@ from pocketsim.sim.base.families import family
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import Told
     from pocketsim.sim.scenario.resolved import Output, Resolved
     from pocketsim.sim.trace.columns import Columns
 

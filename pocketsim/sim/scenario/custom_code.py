@@ -2,7 +2,7 @@
 
 A class or a function is named by a file relative to the scenario, "mine.py:Mine", or by the name
 under which something that is installed offers it, an entry point. A file is only looked at here,
-not run; what is run later, and where, `sim.base.own_code` says.
+not run; what is run later, and where, `sim.base.custom_code` says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from pocketsim.sim.base import installed
+from pocketsim.sim.base import entry_points
 from pocketsim.sim.base.documents import Section
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import beside, opened
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.base.custom_code import OwnClass
 
 
 def _option(value: Any) -> Any:
@@ -99,16 +99,16 @@ def resolved(found: OwnCode, options: Mapping[str, Any]) -> OwnClass:
 
 def _offered(path: Path, key: str, name: str, group: str, *, is_function: bool) -> OwnCode:
     """Return what an installed distribution offers under a name."""
-    known = installed.names(group)
+    known = entry_points.names(group)
     if name not in known:
         reason = (
             f'{name!r} is neither a file and what is in it, such as "mine.py:Mine", nor one of '
             f"{group} that are installed: {', '.join(known) or 'there is none'}"
         )
         raise ScenarioError(path, key, reason, nearest(name, known))
-    entry = installed.entry(group, name)
+    entry = entry_points.entry(group, name)
     try:
-        file = installed.source(entry)
+        file = entry_points.source(entry)
     except LookupError as error:
         raise ScenarioError(path, key, str(error)) from None
     digest = _digest(file, entry.attr, is_function=is_function)

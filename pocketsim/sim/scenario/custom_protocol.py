@@ -11,7 +11,7 @@ from pocketsim.sim.base.engine_facts import operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices.implementation import ScaledCost
 from pocketsim.sim.devices.provenance import Basis
-from pocketsim.sim.scenario import own_library, trades
+from pocketsim.sim.scenario import custom_library, trades
 from pocketsim.sim.scenario.data_files import PROTOCOL
 from pocketsim.sim.scenario.trades import lists, options
 
@@ -47,7 +47,7 @@ def check(scenario: Scenario, path: Path) -> None:
     """
     trades.check(scenario, path)
     if scenario.protocol.kind == "rust":
-        own_library.check(scenario, path)
+        custom_library.check(scenario, path)
     elif scenario.protocol.class_ is None:
         raise ScenarioError(path, PROTOCOL, 'is required, such as "gossip.py:Gossip"')
     if "eva" in scenario.transport.mode:
@@ -64,7 +64,7 @@ def refuse(scenario: Scenario, path: Path) -> None:
     protocol = scenario.protocol
     said = {
         PROTOCOL: (protocol.class_, ("python",)),
-        own_library.LIBRARY: (protocol.library, ("rust",)),
+        custom_library.LIBRARY: (protocol.library, ("rust",)),
         "protocol.options": (protocol.options, ("python", "rust")),
         "protocol.adversary": (protocol.adversary, ("python",)),
         "operations": (scenario.operations, ("python", "rust")),

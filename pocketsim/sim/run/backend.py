@@ -1,7 +1,7 @@
 """Makers: from an order for a run to the files of its run directory.
 
 Where the folder lies, what becomes of it, and whether the run is there already, `sim.run.runner`
-knows. `Here` makes runs in child processes; `sim.run.pool` has them made on other machines.
+knows. `Here` makes runs in child processes; `sim.run.dask_backend` has them made on other machines.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pocketsim.report.charts import theme
 from pocketsim.report.charts.rates import FATES
 from pocketsim.report.runs import points
 from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
-from pocketsim.sim.metrics import own as of_ones_own
+from pocketsim.sim.metrics import custom_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     if axis is None and len(runs) > 1 and all(run.has(_PART) for run in runs):
         return [(title, "share of the sum over all parts", _shares(runs))]
     names = TRADE if is_of_trades(runs[0]) else tuple(name for name in METRICS if name not in TRADE)
-    names = (*of_ones_own.names(runs[0].resolved), *names)
+    names = (*custom_metrics.names(runs[0].resolved), *names)
     known = [name for name in names if any(run.has(name) for run in runs)]
     along = _along(runs, axis)
     return [

@@ -11,11 +11,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.metrics import completion, histograms, trades
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.told import AggregateSummary, Sizes
+    from pocketsim.sim.base.engine_output import AggregateSummary, Sizes
 
 
 def of_all(found: AggregateSummary) -> dict[str, Any]:

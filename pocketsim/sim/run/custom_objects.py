@@ -11,13 +11,12 @@ from pathlib import Path
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from pocketsim.sim.base import own_code
-from pocketsim.sim.base import own_protocol as written_with
+from pocketsim.sim.base import custom_code, custom_protocol
+from pocketsim.sim.base.custom_protocol import Failure, Protocol, Request
 from pocketsim.sim.base.engine_facts import operations
 from pocketsim.sim.base.errors import ProtocolError, did_you_mean, nearest
-from pocketsim.sim.base.own_protocol import Failure, Protocol, Request
 from pocketsim.sim.base.streams import Lanes
-from pocketsim.sim.plan.own_phones import Phones
+from pocketsim.sim.plan.phone_views import Phones
 from pocketsim.sim.plan.population import lanes
 from pocketsim.sim.scenario.resolved import streams_number
 
@@ -75,10 +74,10 @@ def given(resolved: Resolved, repetition: int, files: Files) -> Given | None:
         "calls": list(_objects(resolved, name, phones, files)),
         "policies": list(_policies(resolved, phones, files)),
         "kinds": {
-            "work": written_with.Work,
-            "send": written_with.Send,
-            "observe": written_with.Observe,
-            "deliver": written_with.Deliver,
+            "work": custom_protocol.Work,
+            "send": custom_protocol.Send,
+            "observe": custom_protocol.Observe,
+            "deliver": custom_protocol.Deliver,
         },
         "request": Request,
         "failure": Failure,
@@ -90,8 +89,8 @@ def explained(failure: Failure, resolved: Resolved, repetition: int, files: File
     error = failure.__cause__
     assert error is not None, "the engine says what failed"
     paths = _paths(failure, resolved, repetition, files)
-    raised_in = [path for path in paths if own_code.lines(path, error)]
-    place = own_code.place((raised_in or paths)[0], error)
+    raised_in = [path for path in paths if custom_code.lines(path, error)]
+    place = custom_code.place((raised_in or paths)[0], error)
     if not raised_in:
         place = f"{paths[0]}: {_line_of(failure)}in {failure.call}"
     where = f"at {failure.time_s:.9g} s on phone {failure.phone}"
@@ -103,9 +102,9 @@ def _objects(resolved: Resolved, name: str, phones: Phones, files: Files) -> Ite
     told, digest, adversary = protocol["class"], protocol["digest"], protocol["adversary"]
     if told is None or digest is None:
         return
-    kind, dishonest = own_code.load(told, digest, files), None
+    kind, dishonest = custom_code.load(told, digest, files), None
     if adversary is not None:
-        dishonest = own_code.load(adversary["class"], adversary["digest"], files)
+        dishonest = custom_code.load(adversary["class"], adversary["digest"], files)
     others = phones.of("adversary", adversary["options"] if adversary else {})
     is_one = _adversaries(resolved, name)
     them = phones.of("protocol", protocol["options"])
@@ -124,7 +123,7 @@ def _policies(resolved: Resolved, phones: Phones, files: Files) -> Iterator[Poli
     policy = resolved["transport"]["policy"]
     if policy is None:
         return
-    kind = own_code.load(policy["class"], policy["digest"], files)
+    kind = custom_code.load(policy["class"], policy["digest"], files)
     for phone in phones.of("policy", policy["options"]):
         with _explaining(policy["digest"], files):
             made = kind(phone)
@@ -136,7 +135,7 @@ def _explaining(digest: str, files: Files) -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # of any kind: it is the user's
-        raise own_code.failed(Path(files[digest]), error) from error
+        raise custom_code.failed(Path(files[digest]), error) from error
 
 
 def _adversaries(resolved: Resolved, name: str) -> list[bool]:
@@ -177,7 +176,7 @@ def _calls(made: Any) -> Calls:
 def _needed(made: Any, name: str) -> Call:
     found: Call | None = getattr(made, name, None)
     if found is None or not callable(found):
-        raise own_code.Mistake(f"{type(made).__name__} has no method {name}")
+        raise custom_code.Mistake(f"{type(made).__name__} has no method {name}")
     return found
 
 
@@ -201,7 +200,7 @@ def _said(error: BaseException, own: Mapping[str, object]) -> str:
         unknown = text.removeprefix(_UNKNOWN_OPERATION)
         guess = nearest(unknown, [*operations(), *own]) if unknown != text else None
         return text + did_you_mean(guess)
-    return own_code.said(error)
+    return custom_code.said(error)
 
 
 _UNKNOWN_OPERATION = "unknown operation "  # of sim/engine/src/bindings/custom_outputs.rs

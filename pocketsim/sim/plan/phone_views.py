@@ -6,8 +6,8 @@ import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.sim.base.own_protocol import Others, Phone
-from pocketsim.sim.plan import own_data
+from pocketsim.sim.base.custom_protocol import Others, Phone
+from pocketsim.sim.plan import custom_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ def _peers(resolved: Resolved, name: str, files: Mapping[str, str]) -> list[Sequ
     """Return the neighbours of each phone in the graph of the workload; of none without one."""
     workload = resolved["workload"]
     partners = workload["partners"] if workload["kind"] == "poisson" else None
-    found = own_data.partners(partners, resolved, files, f"{name}/partners")
+    found = custom_data.partners(partners, resolved, files, f"{name}/partners")
     if found is None:
         return []
     start, node = found.start.tolist(), found.node.tolist()

@@ -1,7 +1,7 @@
 """A protocol of one's own in Rust: its library is loaded, and simulates instead of the engine.
 
 It is linked to the engine's code, and loads SimGrid where a run has flows, as the engine's own
-module does. What it is to begin with, `sim.scenario.own_library` has looked at.
+module does. What it is to begin with, `sim.scenario.custom_library` has looked at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pocketsim.sim.plan.plan import Plan
-    from pocketsim.sim.run.own_protocol import Given
+    from pocketsim.sim.run.custom_objects import Given
     from pocketsim.sim.scenario.resolved import Protocol
 
 

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.sim.base.student import quantile
+from pocketsim.sim.base.t_interval import quantile
 from pocketsim.sim.metrics import histograms
 from pocketsim.sim.metrics.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.sim.base.told import Spread
+    from pocketsim.sim.base.engine_output import Spread
 
     Array = np.ndarray[Any, Any]
 
