@@ -16,7 +16,7 @@ from pocketsim.sim.run import children, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
-from support.own_runs import ran
+from support.custom_runs import ran
 
 TEMPLATE = ROOT / "sim" / "template"
 PATIENCE_S, PONDER_S = 0.5, 2e-3  # of its scenario

@@ -14,7 +14,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ProtocolError, UserError
 from pocketsim.sim.run import children, runner
 from support import engine_plans
-from support.own_runs import failed, ran
+from support.custom_runs import failed, ran
 
 pytestmark = pytest.mark.engine
 HEAD = "from pocketsim.protocol import *\n\n\nclass Mine(Protocol):\n"

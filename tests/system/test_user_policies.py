@@ -8,7 +8,7 @@ import pytest
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import EngineError, ProtocolError, ScenarioError
 from support import engine_plans
-from support.own_runs import failed, ran
+from support.custom_runs import failed, ran
 
 pytestmark = pytest.mark.engine
 HEAD = "from pocketsim.protocol import *\n\n\n"
