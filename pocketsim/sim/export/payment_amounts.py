@@ -1,7 +1,7 @@
 """What each payment of a run was worth, which no trace says: from the plan, drawn once more.
 
-A payer's rows come in the order in which the plan makes him pay. Where that does not tell the
-amount, nothing is known; a guess is never returned.
+A payer's rows come in the order in which the plan makes it pay. Where that does not tell the
+amount, none is returned: there are no guesses.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _is_known(resolved: Resolved) -> bool:
 
 
 def _of_payers(workload: Workload, payer: Array, peer: Array) -> Array | None:
-    """Return the amounts of rows in the order of payers, each one's in the order of his payments.
+    """Return the amounts of rows in the order of payers, each one's in the order of its payments.
 
     None when somebody else is paid than in the plan.
     """

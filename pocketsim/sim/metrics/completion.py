@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 DEADLINES_S = {f"done_within_{seconds}s_ratio": float(seconds) for seconds in (1, 10, 60, 600)}
-"""Deadlines by metric: what somebody waits for, what he comes back to, and minutes."""
+"""Deadlines by metric: what a user waits for, what they come back to, and minutes."""
 
 METRICS = {
     name: Metric(

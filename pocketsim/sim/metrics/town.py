@@ -1,8 +1,8 @@
 """What a town that pays with tokens achieved: payments, tokens, the authority, cheats and money.
 
 Everything is read from a trace, from the engine's counters and from what double-spent tokens are
-worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
-when he has his receipt, and in flight if the run ends before he has it or loses it. Rows on tokens
+worth. A *payment* is asked for when its payer starts it or finds that it cannot; it is complete
+when the payer has the receipt, and in flight if the run ends before that. Rows on tokens
 have the serial for their message. What all runs have is in `sim.metrics.trades`.
 """
 
@@ -183,8 +183,8 @@ def _tokens(
     submitted, settled = part.of_kind("submit"), part.of_kind("settle")
     decided = part.of_kind("decide")
     taken_s, verified_s = _unverified(part, resolved)
-    # Both copies of a double-spent token may be submitted, so rows pair by the holder too: he is
-    # the node of what he submits and settles, and the peer of what the authority decides.
+    # Both copies of a double-spent token may be submitted, so rows pair by the holder too: it is
+    # the node of what it submits and settles, and the peer of what the authority decides.
     asked = (submitted.message, submitted.node, submitted.time_s)
     answered = (settled.message, settled.node, settled.time_s)
     answer_s = settled.time_s - last_before(asked, answered)

@@ -53,7 +53,7 @@ def payments(resolved: Resolved, files: Files, people: Population, streams: Stre
     columns, workload = _rows(resolved, files, people), resolved["workload"]
     assert workload["kind"] == "trace", "it has rows"
     payer = columns["from"].astype(np.int64)
-    # A payer's payments are numbered among his own: a row of another moves no draw of his.
+    # A payer's payments are numbered by themselves: another payer's row moves none of its draws.
     order = np.argsort(payer, kind="stable")
     turn = np.arange(payer.size)
     number = np.empty_like(turn)

@@ -195,12 +195,12 @@ class Tokens(Section):
     )
     handshake: Handshakes = Field(
         default=written("challenge"),
-        description="challenge: a payee has his nonce signed, so that a replay names nobody else. "
+        description="challenge: a payee has its nonce signed, so that a replay names nobody else. "
         "A list is a ladder.",
     )
     acceptance: Acceptances = Field(
         default=written("offline"),
-        description="offline: a payee takes what he can verify himself; online: only what the "
+        description="offline: a payee takes what it can verify itself; online: only what the "
         "authority has reissued, as EuroToken. A list is a ladder.",
     )
     recipients_max: Annotated[int, Field(ge=3, le=32_766)] = Field(
@@ -219,7 +219,7 @@ class Tokens(Section):
     )
     person_low: Cents = Field(
         default=written("20EUR"),
-        description="Below this a person withdraws when he reaches the authority; assumed.",
+        description="Below this a person withdraws once they reach the authority; assumed.",
     )
     shop_till: Cents = Field(
         default=written("200EUR"), description="Change that a shop starts with; assumed."

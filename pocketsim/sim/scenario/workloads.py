@@ -100,11 +100,11 @@ class Poisson(Section):
 
 CheatRatio = Annotated[Ratio, Field(description="Share of persons who cheat at all.")]
 DoubleSpendRatio = Annotated[
-    Ratio, Field(description="Share of a cheat's payments in which he keeps what he spends.")
+    Ratio, Field(description="Share of a cheat's payments in which it keeps what it spends.")
 ]
 ReplayRatio = Annotated[
     Ratio,
-    Field(description="Share of a cheat's payments in which he sends again what was taken before."),
+    Field(description="Share of a cheat's payments in which it sends again what was taken before."),
 ]
 
 

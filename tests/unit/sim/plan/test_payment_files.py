@@ -90,7 +90,7 @@ def test_a_row_moves_no_contact_of_another_payer(bring):
     after = lengths("0.5,0,1,5\n1,5,1,5\n1.5,3,1,5\n2,3,1,5\n3,5,1,5\n")
     assert len(set(after.values())) == 5
     assert [after[5, at] for at in (1.0, 3.0)] == [before[5, at] for at in (1.0, 3.0)]
-    assert after[3, 1.5] == before[3, 2.0]  # his first, whenever it is
+    assert after[3, 1.5] == before[3, 2.0]  # the payer's first, whenever it is
 
 
 CHEATS = (

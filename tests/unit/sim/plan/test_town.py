@@ -217,7 +217,7 @@ def test_the_power_law_against_numerical_integration():
 
 
 def rows(plan):
-    """Return what each person does, without whom he pays."""
+    """Return what each person does, without whom they pay."""
     kept = zip(
         *(plan["workload"][key] for key in ("time_s", "amount_cents", "conduct")),
         *(plan["proximity"][key] for key in ("time_s", "duration_s", "link")),
