@@ -111,7 +111,7 @@ def test_the_same_scenario_and_library_give_the_same_bytes(mine, tmp_path):
     assert ran(mine).name != one.name
 
 
-def test_a_process_of_its_own_has_the_events_of_a_fork(mine, tmp_path):
+def test_process_of_its_own_gives_the_events_of_a_fork(mine, tmp_path):
     """Of two modules with an engine in one process, only the one that is asked makes it."""
     document = load(mine, ["run.repetitions=1"])
     job = {
@@ -128,7 +128,7 @@ def test_a_process_of_its_own_has_the_events_of_a_fork(mine, tmp_path):
     assert alone.equals(trace.read(ran(mine, "run.repetitions=1") / "events.parquet"))
 
 
-def test_it_goes_over_a_transport_that_gives_up(mine):
+def test_library_runs_over_a_transport_that_gives_up(mine):
     churn = '{session={distribution="weibull", shape=1.0, scale="5s"}, '
     churn += 'gap={distribution="weibull", shape=1.0, scale="2s"}}'
     implementation = ROOT / "tests" / "support" / "every_transport.toml"

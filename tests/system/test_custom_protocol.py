@@ -96,7 +96,7 @@ def test_work_and_messages_take_their_time_and_every_transaction_has_a_fate(mine
     assert resolved["versions"]["python"]
 
 
-def test_what_is_lost_is_lost_with_a_reason(mine):
+def test_every_loss_has_a_reason(mine):
     path = mine(scenario=SCENARIO.replace('latency = "2ms"', 'latency = "2ms"\nloss_ratio = 0.2'))
     counts = json.loads((ran(path) / "metrics.json").read_text())["counts"]
     assert counts["lost"]["link_loss"] > 10
@@ -112,7 +112,7 @@ def test_the_same_protocol_goes_over_every_transport(mine, root, mode):
     assert found["metrics"]["success_ratio"]["mean"] > 0.95
 
 
-def test_own_operations_are_scaled_from_the_phone_that_they_were_found_on(mine):
+def test_custom_operations_are_scaled_from_the_phone_they_were_measured_on(mine):
     path = mine()
     twice = ["operations.begin.scales_with=hash", "operations.begin.reference=500ns"]
     found = [
@@ -222,7 +222,7 @@ def test_peers_are_those_of_the_graph(mine):
     assert [one["peers"]["means"][0] for one in found] == [5.0, 2.0]
 
 
-def test_what_it_prints_goes_into_the_log(mine):
+def test_output_of_a_protocol_goes_into_the_log(mine):
     body = ECHO + '\n    def __init__(self, phone):\n        print("phone", phone.number)\n'
     log = (ran(mine(body)) / "log.txt").read_text()
     assert "[repetition 1] phone 5" in log
@@ -351,7 +351,7 @@ def test_a_class_that_cannot_be_made_is_the_users_mistake(mine, head, body, said
     assert not [one for one in path.parent.glob("runs/**/*") if one.is_file()]
 
 
-def test_on_the_command_line_it_is_one_line_and_exit_code_2(mine):
+def test_protocol_error_is_one_line_and_exit_code_2(mine):
     path = mine("def command(self, request, now_s): self.oops")
     call = command_line(path.parent, sys.executable, "-m", "pocketsim.cli")
     done = call("run", path, "-q")
@@ -371,7 +371,7 @@ def test_a_sweep_goes_on_after_a_point_that_fails(mine):
 
 
 @pytest.mark.parametrize("name", children.PREFERRED)
-def test_what_a_child_prefers_gives_way_to_what_somebody_wants(name, monkeypatch):
+def test_variables_of_the_user_win_over_defaults_of_children(name, monkeypatch):
     monkeypatch.delenv(name, raising=False)
     assert children.environment()[name] == children.PREFERRED[name]
     monkeypatch.setenv(name, "1")
@@ -397,7 +397,7 @@ print(pairwise.latencies_s({call}).tolist())
     assert taken_s[0] == taken_s[1]
 
 
-def test_the_harness_says_what_the_engine_says(mine):
+def test_harness_and_engine_give_the_same_events(mine):
     """One protocol, the same peers and chance: what it did is the same where nothing takes time."""
     body = """
         def command(self, request, now_s):

@@ -224,7 +224,7 @@ def ended(events, resolved):
 """
 
 
-def test_what_code_of_ones_own_starts_ends_when_it_is_told_to(scenario, tmp_path):
+def test_processes_started_by_custom_code_end_when_told(scenario, tmp_path):
     (tmp_path / "own.py").write_text(OWN_METRIC)
     metrics = "output.metrics=['own.py:ended']"
     (made,) = runner.run(scenario, [*ONE_RUN[1::2], metrics], tmp_path / "runs")
@@ -232,7 +232,7 @@ def test_what_code_of_ones_own_starts_ends_when_it_is_told_to(scenario, tmp_path
     assert measured["metrics"]["ended"]["mean"] == -2 * signal.SIGTERM
 
 
-def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tmp_path):
+def test_killed_child_is_reported_and_its_job_replays(scenario, root, tmp_path):
     process = started(scenario, root, tmp_path)
     os.kill(lineage(process)[-1], signal.SIGABRT)
     _, stderr = process.communicate(timeout=60)

@@ -78,7 +78,7 @@ def test_only_phones_in_contact_reach_each_other(folder):
     assert sure <= stored
 
 
-def test_groups_do_as_they_say(folder):
+def test_groups_have_their_own_rates_and_presence(folder):
     directory, trace = run(folder / "rates_by_group.toml")
     by_phone = np.bincount(trace.of("send").node, minlength=16)
     assert by_phone[10:12].min() > 5 * by_phone[:10].max()

@@ -249,7 +249,7 @@ ECHO = """
 PYTHON = SCENARIO.replace('{ kind = "transfer" }', '{ kind = "python", class = "mine.py:Echo" }')
 
 
-def test_adversaries_do_otherwise_and_the_others_do_not(mine):
+def test_only_adversaries_behave_differently(mine):
     path = mine(ECHO, PYTHON)
     adversary = "protocol.adversary={class='mine.py:Mute', ratio=0.5}"
     counts = measured(path, adversary)["counts"]
@@ -284,7 +284,7 @@ METRICS = """
 """
 
 
-def test_metrics_of_ones_own_are_beside_the_others_of_each_repetition(mine):
+def test_custom_metrics_are_beside_the_others_of_each_repetition(mine):
     path = mine(METRICS)
     folder = ran(path, "output.metrics=['mine.py:first_send_s', 'mine.py:nothing']")
     found = json.loads((folder / "metrics.json").read_text())["metrics"]
@@ -345,7 +345,7 @@ def test_a_process_that_ends_itself_leaves_no_run(mine, repetitions):
     "before",
     ["print('hello')", "sys.stderr = open('/dev/null', 'w')", "sys.stdout.close()", "os.close(2)"],
 )
-def test_what_it_prints_or_closes_hides_no_reason(mine, before):
+def test_closed_or_used_output_does_not_hide_the_reason(mine, before):
     path = mine(ENDS.format(f"{before}; raise KeyError('why')"), MINE)
     with pytest.raises(ProtocolError) as caught:
         ran(path)
@@ -361,7 +361,7 @@ def test_what_it_prints_or_closes_hides_no_reason(mine, before):
         ("raise type('Mute', (Exception,), {'__str__': None})", "Mute"),
     ],
 )
-def test_whatever_a_class_raises_when_it_is_made_is_the_users(mine, body, said):
+def test_any_error_of_a_constructor_is_a_protocol_error(mine, body, said):
     code = f"""
     class Mine(Protocol):
         def __init__(self, phone):
@@ -372,6 +372,6 @@ def test_whatever_a_class_raises_when_it_is_made_is_the_users(mine, body, said):
     assert str(caught.value).endswith(f"in __init__: {said}")
 
 
-def test_eva_takes_no_protocol_of_ones_own(mine):
+def test_eva_refuses_custom_protocols(mine):
     with pytest.raises(ScenarioError, match="takes a transaction for one message"):
         ran(mine(ECHO, PYTHON), "implementation=kotlin_ipv8_2023", "transport.mode=eva")

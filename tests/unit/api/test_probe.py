@@ -28,7 +28,7 @@ def calls(folder):
     return (folder / "calls").read_text().splitlines()
 
 
-def test_what_is_built_is_found_and_nothing_is_none(monkeypatch, tmp_path):
+def test_built_probe_is_found_and_a_missing_one_is_none(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "pocketsim/api/host/probe.py"))
     monkeypatch.setenv("PATH", str(tmp_path / "none"))

@@ -147,7 +147,7 @@ def test_an_unknown_format_is_exit_2(call, run):
     )
 
 
-def test_csv_is_for_csv(call, run, tmp_path):
+def test_option_csv_needs_the_format_csv(call, run, tmp_path):
     made = run()
     assert refused(call(made, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
     assert refused(call(made, "--csv", "a", "--out", "b"), "--csv")
@@ -234,7 +234,7 @@ def test_nothing_is_written_into_a_run(call, run, tmp_path, to, target):
     assert not (made / "sub").exists()
 
 
-def test_a_link_into_a_run_is_no_way_into_it(call, run, tmp_path):
+def test_link_into_a_run_is_refused(call, run, tmp_path):
     made = run()
     before = contents(made)
     (tmp_path / "a.csv").symlink_to(made / "metrics.json")
@@ -259,7 +259,7 @@ def test_a_folder_is_no_file(call, run, tmp_path, to, target):
 
 @pytest.mark.parametrize("to", ["csv", *GRAPHS, "tokens"])
 @pytest.mark.parametrize("target", ["/proc/x", "dangling", "file/a", "file/a/b"])
-def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
+def test_unwritable_target_is_an_error(call, run, rows, tmp_path, to, target):
     made = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
     tables.write(rows, made / rundir.TOKENS)
     keep_key(made, {"authority_key": KEY})
@@ -273,7 +273,7 @@ def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, tar
 
 
 @pytest.mark.parametrize("target", [".", ""])
-def test_the_folder_one_stands_in_is_not_replaced(call, run, tmp_path, monkeypatch, target):
+def test_working_directory_is_not_replaced(call, run, tmp_path, monkeypatch, target):
     made = run(**TOWN, output=KEEPS)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
@@ -300,7 +300,7 @@ def test_a_failure_leaves_no_folder(rows, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_has_tokens(tmp_path):
+def test_index_without_tokens_has_only_a_header(tmp_path):
     final_tokens.write_batches([], KEY, tmp_path / "out")
     assert (tmp_path / "out/tokens.csv").read_text() == ",".join(final_tokens.INDEX_COLUMNS) + "\n"
 

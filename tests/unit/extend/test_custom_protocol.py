@@ -132,7 +132,7 @@ def test_a_file_that_is_no_python_is_refused(document, text, place, reason):
     assert reason in caught.value.reason
 
 
-def test_own_operations_are_priced_after_everybodys_and_drawn_like_a_profiles(document):
+def test_custom_operations_follow_the_engines_and_are_drawn_like_them(document):
     cost = "{cpu='2ms', per_byte='1us', scales_with='hash', reference='2us', "
     cost += "standard_error='1ms', repetition_sigma=0.5}"
     loaded = load(document, [f"operations.b={cost}", "operations.a.wait=3ms"])
@@ -159,7 +159,7 @@ def test_the_kinds_of_events_are_those_of_the_contract():
     assert [name for name, _ in reference.named(contract, "EventKind")] == list(EVENT_KINDS)
 
 
-def test_the_others_are_all_phones_but_one():
+def test_others_are_all_phones_but_the_phone_itself():
     others = Others(2, 5)
     assert list(others) == [0, 1, 3, 4]
     assert (others[-1], others[1:3], len(others)) == (4, [1, 3], 4)
@@ -253,7 +253,7 @@ def test_a_harness_takes_no_lone_output_and_no_number(answer, kind):
 
 
 @pytest.mark.parametrize("time_s", [-1.0, math.nan, math.inf])
-def test_a_harness_refuses_a_time_that_is_none(time_s):
+def test_harness_refuses_a_time_that_is_negative_or_not_finite(time_s):
     class Wrong(Protocol):
         def next_timeout(self):
             return (time_s, "wrong")

@@ -56,7 +56,7 @@ def marks(runs: list[Run]) -> list[str]:
         ("workload.rate=[3/s, 16/s]",),
     ],
 )
-def test_what_is_the_same_experiment_has_marks(one: Any, overrides: tuple[str, ...]):
+def test_same_experiment_has_marks(one: Any, overrides: tuple[str, ...]):
     assert marks(load([one(*overrides)])) == ["sent, published", "stored, published"]
 
 
@@ -72,11 +72,11 @@ def test_what_is_the_same_experiment_has_marks(one: Any, overrides: tuple[str, .
         "output={trace='sampled', sample_ratio=0.5}",
     ],
 )
-def test_an_altered_run_has_none(one: Any, override: str):
+def test_altered_run_has_no_marks(one: Any, override: str):
     assert marks(load([one(override)])) == []
 
 
-def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
+def test_other_scenario_of_the_same_name_has_no_marks(one: Any, root: Path, tmp_path: Path):
     text = (root / UDP).read_text()
     own = tmp_path / "udp_128b.toml"
     own.write_text(text.replace('latency = "1ms"', 'latency = "2ms"'))
@@ -84,7 +84,7 @@ def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
     assert marks(load([one(path=own)])) == []
 
 
-def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
+def test_other_profile_of_the_same_name_has_no_marks(one: Any, root: Path, tmp_path: Path):
     """Beside the scenario lies another Moto: its name is the same, a number is not."""
     shipped = (root / "pocketsim/calibration/profiles/devices/moto_g04s.toml").read_text()
     own, profile = tmp_path / "udp_128b.toml", tmp_path / "moto_g04s.toml"
@@ -95,7 +95,7 @@ def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Pat
     assert [bool(marks(load([run]))) for run in (same, one(path=own))] == [True, False]
 
 
-def test_other_transports_of_a_scenario_have_none(one: Any):
+def test_other_transports_of_a_scenario_have_no_marks(one: Any):
     assert marks(load([one("transport.mode=quic_keep")])) == []
 
 

@@ -79,7 +79,7 @@ def test_an_axis_without_a_decade_or_with_zero_is_linear(tmp_path: Path):
     assert chart[2].layout.xaxis.type != "log"
 
 
-def test_what_is_no_number_makes_lines(tmp_path: Path):
+def test_settings_that_are_no_numbers_make_lines(tmp_path: Path):
     runs = [
         made(tmp_path, rate, draw=draw) for draw in ("posterior", "mean") for rate in (4.0, 8.0)
     ]
@@ -153,7 +153,7 @@ def test_axes_that_cross_make_lines(tmp_path: Path):
     assert lines(chart) == {f"loss_ratio {ratio}": (1.0, 2.0, 3.0) for ratio in ("0", "0.1")}
 
 
-def test_names_are_as_long_as_they_must_be():
+def test_axis_names_are_shortened_while_unique():
     one = {"value": 1, "unit": ""}
     keys = (
         *("devices[0].count", "devices[1].count", "network.access.wifi.latency"),
@@ -179,7 +179,7 @@ def test_names_are_as_long_as_they_must_be():
         (points.Setting(0.0, "s"), "0 s"),
     ],
 )
-def test_values_stand_as_in_documents(setting: points.Setting, text: str):
+def test_values_are_printed_as_in_documents(setting: points.Setting, text: str):
     assert setting.text == text
 
 
@@ -229,7 +229,7 @@ def test_rates_are_all_over_all_phones(tmp_path: Path):
     assert chart.layout.yaxis.title.text.endswith(", all phones")
 
 
-def test_of_two_phones_one_sends(tmp_path: Path):
+def test_rate_of_a_sender_loop_is_not_multiplied_by_phones(tmp_path: Path):
     runs = [made(tmp_path, rate, workload={"kind": "paced"}) for rate in (4.0, 8.0)]
     (series,) = as_series(load(runs))
     chart = rates.rates(series)

@@ -69,7 +69,7 @@ def test_most_are_valid_and_of_every_kind(places):
         assert len(resolve(load(drawn(number, places, seed=3)))) == 1
 
 
-def test_what_is_well_is_told_by_protocol_and_transport(places, worker):
+def test_passed_scenario_is_reported_by_protocol_and_transport(places, worker):
     path = plain("trustchain", places)
     assert worker.fate(path, 0) == ("trustchain udp", [])
 

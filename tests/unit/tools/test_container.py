@@ -89,7 +89,7 @@ def test_python_code_comes_after_what_is_compiled():
     assert base["engine"] == stage
 
 
-def test_older_builders_can_read_it():
+def test_dockerfile_has_no_heredocs():
     assert "<<" not in DOCKERFILE
 
 
@@ -121,7 +121,7 @@ def test_one_that_is_too_large_fails(trial, monkeypatch):
     assert trial[0][0] == ("pocketsim", "dist")
 
 
-def test_a_target_that_is_none_is_a_mistake(trial, monkeypatch, capsys):
+def test_unknown_target_is_exit_2(trial, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["container.py", "pocketsin"])
     with pytest.raises(SystemExit) as caught:
         container.main()

@@ -149,7 +149,7 @@ def test_a_certain_change_is_taken_before_a_large_one():
     assert entry.change.ratio == pytest.approx(0.05)
 
 
-def test_where_nothing_comes_of_it_one_repetition_is_enough():
+def test_number_without_effect_takes_one_repetition():
     class Same(Constant):
         def doubled(self, _run, _repetition):
             return 100.05
@@ -197,7 +197,7 @@ def test_what_no_plan_holds_is_not_simulated():
     assert (entry.verdict, entry.rungs, model.runs) == (NOT_VALIDATED, 0, before)
 
 
-def test_zero_and_what_a_document_refuses_are_said():
+def test_zero_and_refused_values_are_reported():
     study = Doubling(ROWS, 2, Model())
     assert study.entry(number("operations.sign.wait", "0s")).verdict == ZERO
     assert study.entry(number("operations.sign.spread_sigma", 0.0)).verdict == ZERO
@@ -254,7 +254,7 @@ BOTH = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu",
 
 
 @pytest.mark.slow
-def test_indices_say_whose_the_variance_is(tmp_path):
+def test_sobol_indices_apportion_the_variance(tmp_path):
     kept = Journal(tmp_path / "journal", "")
     model, points = Together(), []
     found = sobol.indices(BOTH, ANSWERS, 16, model, kept, lambda *one: points.append(one))
@@ -274,7 +274,7 @@ def test_indices_say_whose_the_variance_is(tmp_path):
     assert model.runs == made
 
 
-def test_what_one_number_alone_has_a_part_in_is_all_its(tmp_path):
+def test_row_that_depends_on_one_number_has_index_1(tmp_path):
     model, kept = Model(), Journal(tmp_path / "journal", "")
     found = sobol.indices(BOTH, ANSWERS, 4, model, kept, nobody)
     total = {(index.row, index.key): index[3:] for index in found}
@@ -297,7 +297,7 @@ def test_what_never_changes_has_no_index(tmp_path):
     assert not sobol.indices([one], ANSWERS, 4, Silent(), kept, nobody)
 
 
-def test_growth_from_nothing_is_no_accident_of_arithmetic():
+def test_growth_from_zero_is_infinite():
     (row,) = [row for row in published.rows() if row.id == "F3_sign_scaling"]
     axes = dict.fromkeys(range(1, 9))
     rungs = {
@@ -329,7 +329,7 @@ def test_the_committed_table_has_every_number_as_it_is():
     assert made.keys() == now.keys()
 
 
-def test_what_tells_of_a_number_is_none(monkeypatch, tmp_path):
+def test_standard_errors_and_scatter_are_no_parameters(monkeypatch, tmp_path):
     monkeypatch.setattr(doubling.key_paths, "ROOT", tmp_path)
     monkeypatch.setattr(doubling, "PROFILES", tmp_path / "profiles")
     phone = tmp_path / "profiles/devices/phone.toml"

@@ -50,7 +50,7 @@ def test_nominal_pacing_is_the_configured_rate():
     assert found["unmatched_count"] == 0.0
 
 
-def test_the_sleep_null_is_the_loop_without_work():
+def test_sleep_baseline_is_the_loop_without_work():
     # Published A.1 at 1/s: 25 proposals, one a second, print 1.04.
     assert baselines.sleep(paced(1.0, 1.0))["send_rate_per_s"] == pytest.approx(25 / 24)
     # 8/s sleeps 125 ms and log(125) = 4.83 milliseconds too long with this law.
@@ -76,7 +76,7 @@ def test_a_session_has_one_constant_of_its_other_rows():
     assert baselines.session(replace(times[0], statistic="growth"), []) == 1.0
 
 
-def test_rows_stand_beside_what_nulls_say():
+def test_rows_stand_beside_their_baselines():
     rows = validation.select(ROWS, ["B3_w8_*"])
     resolved = paced(8.0, 0.125)
     rungs = {PACED: metrics.measure(testing.events(resolved, testing.Shape()), resolved)}
@@ -86,7 +86,7 @@ def test_rows_stand_beside_what_nulls_say():
     assert not validation.judge(rows, rungs).comparisons[0].nulls
 
 
-def test_claims_of_nulls_are_judged_as_claims():
+def test_claims_of_baselines_are_judged_as_claims():
     rung = {"transport": "eva", "rate_per_s": 0.001, "payload_bytes": 10_000_000}
     settings: dict[RungKey, Any] = {}
     for window in (16, 256):
@@ -109,7 +109,7 @@ def test_claims_of_nulls_are_judged_as_claims():
         ((0.0, 0.0, 0.2), 0.9, "not validated"),  # misses its bar
     ],
 )
-def test_validation_is_half_the_error_of_the_best_null(
+def test_validation_is_half_the_error_of_the_best_baseline(
     errors: tuple[float, ...], null: float, worth: str
 ):
     assert standing(*(off(f"r{at}", error, null) for at, error in enumerate(errors))) == worth
@@ -122,11 +122,11 @@ def test_only_predicted_rows_validate():
     assert standing(*fitted, off("p", 0.02, 0.05)) == "validated"
 
 
-def test_a_null_that_leaves_a_row_out_is_none():
+def test_baseline_that_leaves_a_row_out_does_not_count():
     assert standing(off("a", 0.0, 0.5), off("b", 0.0, None)) == "not validated"
 
 
-def test_a_claim_validates_where_a_null_fails_it():
+def test_claim_validates_where_a_baseline_fails_it():
     right = claim("a", holds=True, null=False)
     assert standing(right, claim("b", holds=True, null=True)) == "validated"
     assert standing(claim("a", holds=True, null=True)) == "not validated"
@@ -232,6 +232,6 @@ def test_rungs_with_outcomes_are_repeated_more_often():
     assert validation.repeated_often(ROWS, "scenarios/throughput/iroh_keep_100b.toml", keys) == []
 
 
-def test_a_row_without_a_number_has_no_null():
+def test_row_without_a_number_has_no_baseline():
     row = blank(next(row for row in ROWS if row.id == "F5_recipients"))
     assert baselines.session(row, []) == 1.0

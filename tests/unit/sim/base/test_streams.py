@@ -52,7 +52,7 @@ def test_lanes_are_uniform_and_uncorrelated():
 
 @settings(max_examples=10)
 @given(st.integers(1, 30), st.integers(0, 2**32))
-def test_each_may_have_buckets_of_its_own(buckets, seed):
+def test_each_lane_may_have_its_own_number_of_buckets(buckets, seed):
     bits = Lanes(seed, "b").bits(np.arange(200), 0)
     own = 1 + np.arange(200) % buckets
     found = pick_bucket(bits, own)
@@ -136,7 +136,7 @@ def test_the_ends_of_the_uniform_are_finite(monkeypatch, random):
 
 
 @pytest.mark.parametrize("law", [positive, probability])
-def test_no_uncertainty_no_draw(law):
+def test_number_without_error_is_not_drawn(law):
     assert law(1, "a", 0.35, 0) == 0.35
 
 

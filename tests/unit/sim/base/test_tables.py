@@ -38,7 +38,7 @@ def refused(path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "CSV"])
 @pytest.mark.parametrize("block", [1, 3, 1 << 17])
-def test_what_is_read_is_what_was_written(tmp_path, monkeypatch, suffix, block):
+def test_table_is_read_as_it_was_written(tmp_path, monkeypatch, suffix, block):
     monkeypatch.setattr(tables, "_BLOCK_ROWS", block)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 32 * block)
     path = tmp_path / f"table.{suffix}"

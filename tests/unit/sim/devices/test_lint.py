@@ -64,13 +64,13 @@ def found(text, tmp_path):
     return {(one.rule, one.path) for one in lint.lint(path)}
 
 
-def test_every_rule_has_a_slip():
+def test_every_rule_has_an_example():
     source = Path(lint.__file__).read_text()
     assert set(re.findall(r'Finding\("(\w+)"', source)) == set(SLIPS)
 
 
 @pytest.mark.parametrize("rule", SLIPS)
-def test_a_slip_is_found_and_nothing_else(rule, tmp_path):
+def test_each_example_breaks_its_rule_alone(rule, tmp_path):
     old, new, where = SLIPS[rule]
     text = BASE.read_text()
     assert old in text
@@ -115,7 +115,7 @@ def test_every_explanation_is_needed():
     assert all(len(one["why"].split()) > 5 for one in lint.explanations())
 
 
-def test_a_copy_of_a_shipped_profile_is_explained_to_nobody(tmp_path):
+def test_copy_of_a_shipped_profile_has_no_explanations(tmp_path):
     path = tmp_path / "thinkpad_l13.toml"
     path.write_text(BASE.read_text())
     findings = lint.lint(path)

@@ -186,7 +186,7 @@ def test_a_cost_factor_is_applied_and_kept():
 
 
 @pytest.mark.engine
-def test_the_front_half_knows_the_engines_lists():
+def test_engine_facts_match_the_engine():
     # In a process of its own: SimGrid is not to be loaded here.
     code = (
         "from pocketsim.sim import _engine as e; import json;"

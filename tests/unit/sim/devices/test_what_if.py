@@ -78,7 +78,7 @@ def test_a_duration_is_core_time_and_wait_shared_as_they_stood():
     assert sign["standard_error_s"] == pytest.approx(2 * error_s)
 
 
-def test_what_took_nothing_takes_core_time():
+def test_duration_for_a_cost_of_zero_is_core_time():
     nothing = {"cpu_s": 0.0, "wait_s": 0.0, "per_byte_s": 1e-9}
     phone, own = shipped(sign=nothing, iroh_bind=nothing)
     now = after(phone, own, sign=3e-3, iroh_bind=4e-3)
@@ -145,7 +145,7 @@ def test_a_cost_that_is_what_it_was_changes_no_plan(scenario, draw, mode):
 
 
 @pytest.mark.parametrize("name", ["verify", "command"])
-def test_draws_are_those_of_the_cost_as_it_was_times_the_same(scenario, name):
+def test_draws_scale_with_the_supposed_cost(scenario, name):
     key = "call" if name == "command" else name
     at = operations().index(name)
     for number in range(3):
@@ -164,7 +164,7 @@ def test_draws_are_those_of_the_cost_as_it_was_times_the_same(scenario, name):
 # Where it shows
 
 
-def test_it_says_that_it_is_supposed_and_by_which_key(scenario):
+def test_supposed_cost_names_its_key_as_source(scenario):
     found = resolved(scenario, f"{KEY}={{verify=2, sign='3ms', call=0.5, lookup='20ms'}}")
     phone = found["profiles"]["moto_g04s in devices[0]"]
     plain = device(scenario)["operations"]

@@ -134,7 +134,7 @@ def test_a_phone_that_sends_to_itself_is_refused(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "NaN", "null", "None", "N/A"])
 @pytest.mark.parametrize(("column", "name"), [("message", "message_id"), ("node", "node_id")])
-def test_an_id_that_is_none_is_refused(tmp_path, text, column, name):
+def test_missing_id_is_refused(tmp_path, text, column, name):
     path = as_csv(tmp_path / "a.csv", changed(4, **{column: text}))
     with pytest.raises(ScenarioError, match=f"line 6: {name}: must be an id, not '{text}'"):
         phone_logs.read(path)
@@ -186,7 +186,7 @@ def test_what_a_simulation_exports_contradicts_nothing(tmp_path, lost_ratio):
     assert phone_logs.read(tmp_path / "a.csv").num_rows == table.num_rows
 
 
-def test_whom_a_message_was_for_may_store_it(tmp_path):
+def test_receiver_may_store_a_message(tmp_path):
     sent, _, stored = trades(1)
     path = as_json_lines(tmp_path / "a.jsonl", [sent, {**stored, "node": 1, "peer": 0}])
     assert phone_logs.read(path).num_rows == 2

@@ -55,7 +55,7 @@ def test_json_lines_are_the_trace(tmp_path, simulated):
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "events.json", "events.csv"])
-def test_what_is_not_finished_is_read_like_the_whole(tmp_path, simulated, name):
+def test_partial_log_is_read_like_a_whole_one(tmp_path, simulated, name):
     whole, partial = tmp_path / name, tmp_path / f"{name}.partial"
     if whole.suffix == ".csv":
         app_csv.write_csv(simulated, whole, "udp")
@@ -236,7 +236,7 @@ def test_a_log_is_a_file_or_a_pipe(tmp_path):
             phone_logs.read(type(tmp_path)(path))
 
 
-def test_repetitions_are_those_that_are_there(tmp_path):
+def test_repetitions_are_renumbered_from_0(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(
         changed(repetition=9_999) + changed(repetition=5) + changed(repetition=5, message_id=8)

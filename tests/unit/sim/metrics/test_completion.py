@@ -28,7 +28,7 @@ def test_what_is_lost_is_never_done_and_stays_in_the_denominator():
     assert [found.within(1.0), found.within(60.0)] == pytest.approx([1 / 4, 2 / 4])
 
 
-def test_nothing_is_said_of_a_deadline_that_nothing_was_watched_for():
+def test_share_is_nan_beyond_the_longest_observation():
     found = curve((1.0, 25.0), (2.0, 20.0))
     assert found.within(25.0) == 1
     assert np.isnan(found.within(25.1))

@@ -124,7 +124,7 @@ def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
 
 
-def test_fates():
+def test_each_transaction_ends_in_its_last_fate():
     found = measured(
         [
             *(event(0.0, "send", message) for message in range(1, 8)),
@@ -343,7 +343,7 @@ def test_bootstraps_are_drawn_from_the_scenarios_seed():
         (90, 100, "complete"),
     ],
 )
-def test_classes(stored: int, sent: int, outcome: str):
+def test_outcome_classes_follow_the_stored_share(stored: int, sent: int, outcome: str):
     assert metrics.classify(stored, sent) == outcome
 
 
@@ -356,7 +356,7 @@ def test_round_trips_leave_out_what_was_not_stored():
         assert (rtt_ms > 0).all()
 
 
-def test_golden():
+def test_metrics_match_the_golden_file():
     resolved = testing.resolved(repetitions=3)
     shape = testing.Shape(lost_ratio=0.1, breaks_s=(25.0, 11.0, 0.2))
     text = json.dumps(metrics.measure(testing.events(resolved, shape), resolved), indent=1) + "\n"

@@ -328,7 +328,7 @@ def test_what_is_neither_completed_nor_lost_is_in_flight():
     assert [found[name] for name in shares] == [0.25, 0.25, 0.25]
 
 
-def test_other_families_have_none_of_it():
+def test_other_families_have_no_metrics_of_payments():
     resolved = {**town(), "protocol": {**town()["protocol"], "kind": "trustchain"}}
     assert not set(payments.NAMES) & set(metrics.measure(table(ASKED), resolved)["metrics"])
 

@@ -112,7 +112,7 @@ def test_tokens_are_counted_by_their_recipients_and_steps():
     )
 
 
-def test_other_families_have_none_of_it():
+def test_other_families_have_no_metrics_of_transfers():
     resolved = testing.resolved()
     found = metrics.measure(testing.events(resolved, testing.Shape()), resolved)["metrics"]
     assert not set(transfers.TRANSFER_NAMES) & set(found)

@@ -68,7 +68,7 @@ def test_a_groups_file_may_begin_anywhere_and_serve_two(folder):
     ]
 
 
-def test_of_one_group_its_file_and_the_scenarios_are_one(folder):
+def test_file_of_the_only_group_equals_the_scenarios_file(folder):
     path = folder / "churn_file.toml"
     before = plan(path)
     text = path.read_text().replace('[churn]\nfile = "churn.csv"\n', "")

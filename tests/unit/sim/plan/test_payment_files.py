@@ -233,7 +233,7 @@ def test_the_shipped_payments_are_what_is_asked_for(tmp_path):
 
 
 @pytest.mark.engine
-def test_amounts_are_paid_by_whoever_has_them(bring, tmp_path):
+def test_payer_without_the_amount_is_unpayable(bring, tmp_path):
     # After the first settlement, and with the network: a person, a shop, then more than any has.
     rows = "1200,0,12,500\n1260,12,3,300\n1300,13,12,150\n1500,14,1,9999999\n1600,0,12,8300\n"
     document = bring(rows)
@@ -259,7 +259,7 @@ def test_a_cheat_of_a_file_is_found_out(tmp_path):
 
 
 @pytest.mark.engine
-def test_who_is_off_pays_nothing_and_is_counted(bring, tmp_path):
+def test_payments_of_a_phone_that_is_off_are_counted_only(bring, tmp_path):
     document = bring("1200,0,12,500\n1260,1,12,300\n")
     folder = document.path.parent
     (folder / "off.csv").write_text("phone,on_s,off_s\n0,0,1000\n")

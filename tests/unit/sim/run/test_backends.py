@@ -77,7 +77,7 @@ def test_where_metrics_are_kept_no_run_directory_is_ever_there(study, monkeypatc
     assert seen == [False] * 4
 
 
-def test_what_would_not_fit_before_a_limit_is_left_and_made_later(study):
+def test_runs_that_exceed_the_time_limit_are_left_for_later(study):
     first = study()
     runs = list(dict.fromkeys(run.directory for run in first.sweep.runs()))
     (first.out / "small").mkdir(parents=True)
@@ -91,7 +91,7 @@ def test_what_would_not_fit_before_a_limit_is_left_and_made_later(study):
     assert {outcome.status for outcome in study().run().values()} == {"ran", "reused"}
 
 
-def test_nothing_is_begun_after_a_limit_but_what_is_there_is_there(study):
+def test_no_run_starts_after_the_time_limit_but_complete_ones_are_reused(study):
     study().run(jobs=2)
     past = datetime.fromtimestamp(0, UTC)
     assert {outcome.status for outcome in study().run(before=past).values()} == {"reused"}
@@ -114,7 +114,7 @@ class Broken:
         self.stopped += 1
 
 
-def test_a_maker_whose_run_fails_is_asked_for_the_others(study):
+def test_backend_makes_the_other_runs_after_a_failure(study):
     made = study()
     maker = Broken(EngineError("it broke", "", "replay"))
     tasks = [task for point in made.sweep.points for task in point.tasks]
@@ -124,7 +124,7 @@ def test_a_maker_whose_run_fails_is_asked_for_the_others(study):
     assert names(made.out / "small") == []
 
 
-def test_a_maker_is_stopped_where_no_run_can_be_made(study):
+def test_backend_is_stopped_after_an_unexpected_error(study):
     maker = Broken(ZeroDivisionError())
     tasks = [task for point in study().sweep.points for task in point.tasks]
     with pytest.raises(ZeroDivisionError):
@@ -132,7 +132,7 @@ def test_a_maker_is_stopped_where_no_run_can_be_made(study):
     assert maker.stopped == 1
 
 
-def test_a_maker_that_was_stopped_makes_nothing(study, tmp_path):
+def test_stopped_backend_makes_no_run(study, tmp_path):
     here = backend.Here(1)
     here.stop()
     (task, *_) = (task for point in study().sweep.points for task in point.tasks)
@@ -197,7 +197,7 @@ def test_without_dask_it_is_said_what_to_install(fake_cli, scenario, tmp_path):
     )
 
 
-def test_who_is_told_twice_to_end_ends_as_if_told_once():
+def test_second_sigterm_does_not_interrupt_the_cleanup():
     before = signal.getsignal(signal.SIGTERM)
     try:
         signal.signal(signal.SIGTERM, cli._interrupt)

@@ -69,21 +69,21 @@ def test_what_an_override_puts_in_is_its_leaves(scenario):
     assert [found["workload.rate"]["value"] for found in one_of_a_list] == [4.0, 5.0]
 
 
-def test_what_is_absent_is_none(scenario):
+def test_absent_options_are_none(scenario):
     (found, _) = values(scenario)
     nothing = {"value": None, "unit": ""}
     assert found["churn"] == found["outages"] == found["devices[0].cost_factors"] == nothing
     assert found["network.access.home_wifi.site_capacity"] == {"value": None, "unit": "B/s"}
 
 
-def test_what_a_rung_has_no_use_for_is_no_part_of_it(scenario):
+def test_unused_options_are_not_part_of_the_point(scenario):
     both = ('transport.mode=["udp","eva"]', "transport.eva.window=[16,64]", "workload.rate=4/s")
     udp, *eva = points(scenario, *both)
     assert "transport.eva.window" not in udp
     assert [found["transport.eva.window"]["value"] for found in eva] == [16, 64]
 
 
-def test_a_town_pays(root):
+def test_point_of_a_town_has_its_payment_options(root):
     path = root / "pocketsim/scenarios/tokens/outage.toml"
     offline, online = points(path, "workload.amount.mean=5EUR")
     assert offline["protocol.tokens.acceptance"]["value"] == "offline"
@@ -105,7 +105,7 @@ def test_options_that_a_town_leaves_out_are_in_effect(root, tmp_path):
     assert found["protocol.tokens.rules"] == {"value": "thesis", "unit": ""}
 
 
-def test_a_run_says_where_it_lies(scenario, tmp_path, fake_engine):
+def test_manifest_and_metrics_hold_the_point(scenario, tmp_path, fake_engine):
     overrides = ["devices[0].count=3", "workload.rate=4/s"]
     (directory,) = runner.run(scenario, overrides, tmp_path / "runs")
     manifest = json.loads((directory / "manifest.json").read_text())

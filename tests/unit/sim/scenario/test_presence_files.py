@@ -270,7 +270,7 @@ def test_a_run_may_begin_anywhere_in_the_file(folder):
     assert transitions(plan) == [(0.0, 0, False), (1.0, 1, False), (50.0, 0, True)]
 
 
-def test_against_a_model_of_ten_lines(folder):
+def test_churn_file_matches_a_simple_model(folder):
     generator = np.random.default_rng(5)
     rows = []
     for phone in range(10):
@@ -354,7 +354,7 @@ def test_lines_of_sociopatterns_become_contacts(folder):
 
 @pytest.mark.parametrize("delimiter", [" ", "\t"])
 @pytest.mark.parametrize("groups", ["", "{d}5A{d}MP"])
-def test_ids_may_be_names_and_have_groups(folder, delimiter, groups):
+def test_contact_ids_may_be_names_and_carry_groups(folder, delimiter, groups):
     text = "".join(f"20{{d}}{one}{{d}}{other}{groups}\n" for one, other in ("ba", "cb"))
     (folder / "contacts.dat").write_text(text.replace("{d}", delimiter))
     near = contacts(plan_of(folder / "contacts_file.toml"))
@@ -392,7 +392,7 @@ def test_kinds_of_link_have_their_shares_and_stay_with_their_contact(folder):
     assert links != links_of(plan_of(path, *columns_of(folder, *rows), repetition=1))
 
 
-def test_contacts_of_a_file_are_for_whatever_sends(root, folder):
+def test_contact_file_applies_to_every_family_that_sends(root, folder):
     market = root / "pocketsim/scenarios/tokens/market.toml"
     columns_of(folder, (0, 1, 5, 60))
     links = "links={ble={share=1.0, rate='59kBps', latency='30ms'}}"
