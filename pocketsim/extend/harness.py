@@ -1,4 +1,4 @@
-"""Phones with a protocol of one's own, driven without the engine: for tests of protocols.
+"""Phones with a custom protocol, driven without the engine: for tests of protocols.
 
 Messages take as long as a test says, or are lost; work takes no time. What phones answer is checked
 as the engine checks it, and kept. Users import this from `pocketsim.testing`. What deliberately

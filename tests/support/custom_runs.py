@@ -1,4 +1,4 @@
-"""Runs of scenarios that have code of one's own beside them, in `mine.py`."""
+"""Runs of scenarios that have custom code beside them, in `mine.py`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A protocol of one's own in Rust: the template outside the workspace, built by cargo, and run."""
+"""A custom protocol in Rust: the template outside the workspace, built by cargo, and run."""
 
 import json
 import os
@@ -213,7 +213,7 @@ def test_on_the_command_line_a_mistake_is_one_line_and_exit_code_2(mine, tmp_pat
     assert done.returncode == 0, done.stderr
     cases = {
         "protocol.library=libconfrim.so": "protocol.library: no such file ",
-        f"protocol.library={engine_file()}": "is no protocol of one's own",
+        f"protocol.library={engine_file()}": "is no custom protocol",
         "protocol.library=confirm.toml": "is no library",
         "protocol.options.x=1": "libconfirm.so: protocol.options.x: nobody asks for it",
     }

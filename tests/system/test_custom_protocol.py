@@ -1,4 +1,4 @@
-"""A protocol of one's own, in Python, on the engine: what it costs and sends, and how it fails."""
+"""A custom protocol, in Python, on the engine: what it costs and sends, and how it fails."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Workloads, partners, adversaries, policies and metrics of one's own, on the engine."""
+"""Workloads, partners, adversaries, policies and custom metrics, on the engine."""
 
 import json
 import textwrap
@@ -44,7 +44,7 @@ OFF = [
 
 @pytest.fixture
 def mine(tmp_path):
-    """Return a function that writes code of one's own and a scenario beside it."""
+    """Return a function that writes custom code and a scenario beside it."""
 
     def write(code, scenario=SCENARIO):
         (tmp_path / "mine.py").write_text(HEAD + textwrap.dedent(code))

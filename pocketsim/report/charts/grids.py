@@ -1,4 +1,4 @@
-"""Charts of ladders and sweeps: windows, threads, populations, latencies; and shares of parts.
+"""Charts of grids and sweeps: windows, threads, populations, latencies; and shares of parts.
 
 What belongs on the horizontal axis is found from the runs: the quantity with the most steps. What
 else differs makes lines; where no quantity has steps, runs stand beside each other by name.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def charts(runs: Sequence[Run]) -> list[Chart]:
-    """Return the charts of one scenario's ladder or sweep, each with title and caption."""
+    """Return the charts of one scenario's grid or sweep, each with title and caption."""
     axis = horizontal(runs)
     title = runs[0].title
     if axis is None and len(runs) > 1 and all(run.has(_PART) for run in runs):

@@ -1,7 +1,7 @@
 """What stands where on a page about runs: sections, their charts and their tables.
 
 Here it is only arranged; what is said of trades is in `trades`, charts are in `rates`, `latency`,
-`ladders`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
+`grids`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
 what tells runs apart is in `points`.
 """
 
@@ -38,7 +38,7 @@ def arranged(
     trades.add(page, found)
     expected.add(page, runs)
     _towns(page, [run for run in runs if towns.is_town(run)])
-    _ladders(page, [run for run in others if run not in plain])
+    _grids(page, [run for run in others if run not in plain])
     _fates(page, [run for run in others if is_of_trades(run)])
     if validation:
         page.section("rows", "Every published row")
@@ -84,11 +84,11 @@ def _towns(page: Page, runs: Sequence[Run]) -> None:
         page.add(towns.figures_table(group))
 
 
-def _ladders(page: Page, runs: Sequence[Run]) -> None:
+def _grids(page: Page, runs: Sequence[Run]) -> None:
     charts = [chart for group in by_scenario(runs).values() for chart in grids.charts(group)]
     if charts:
-        page.section("ladders", "Sweeps and other ladders")
-        page.paragraph(_LADDERS)
+        page.section("ladders", "Sweeps and other grids")
+        page.paragraph(_GRIDS)
         page.figures(charts)
 
 
@@ -167,7 +167,7 @@ _TOWNS = (
     "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
     "waits until the authority has verified it. Nothing here is compared with a measurement."
 )
-_LADDERS = (
+_GRIDS = (
     "The quantity with the most steps is the horizontal axis, what else differs makes lines. Open "
     "diamonds are published figures; lines between runs only guide the eye."
 )

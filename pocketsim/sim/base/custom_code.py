@@ -1,4 +1,4 @@
-"""Code of one's own: from a file, or what is installed, to what it defines; where it failed.
+"""Custom code: from a file, or what is installed, to what it defines; where it failed.
 
 It is run in the process that simulates and nowhere else. A file's folder is no place to import
 from, as what lies there is in no digest.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 OwnClass = TypedDict("OwnClass", {"class": str, "digest": str, "options": dict[str, Any]})
-"""A class of one's own in a resolved scenario, and what it is given.
+"""A custom class in a resolved scenario, and what it is given.
 
 `class` is "mine.py:Mine", by its file's name without its folder, or "package.module:Mine" of what
 is installed; `digest` the SHA-256 of the file.
@@ -87,7 +87,7 @@ def said(error: BaseException) -> str:
 
 
 class Mistake(Exception):  # noqa: N818 - the user's, in words that are made to be read
-    """What code of one's own answered is not what was asked for."""
+    """What custom code answered is not what was asked for."""
 
 
 @functools.cache

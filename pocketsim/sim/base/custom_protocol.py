@@ -1,4 +1,4 @@
-"""What a protocol of one's own is written with: outputs, a phone's view of itself, a base class.
+"""What a custom protocol is written with: outputs, a phone's view of itself, a base class.
 
 Users import these as `pocketsim.protocol`. A protocol owns no socket and no clock: it is told
 things and answers with outputs, in order, as a list or by `yield`. Who drives it, the engine or a

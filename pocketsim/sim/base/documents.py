@@ -251,7 +251,7 @@ def written(value: object) -> Any:
 
 
 def one_or_list(value: object) -> object:
-    """Return a list as it is and anything else as a list of one: a ladder of one rung."""
+    """Return a list as it is and anything else as a list of one value."""
     if isinstance(value, list) and not value:
         raise ValueError("an empty list leaves nothing to run")
     return value if isinstance(value, list) else [value]

@@ -100,8 +100,8 @@ class Told(TypedDict):
 
     `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
     token is worth that somebody signed over and kept, by serial, `energy_j` joules by component,
-    `waits` those of "uplink" and "downlink", empty without queues (`flow`), `own` what functions
-    of one's own made of its rows, None for what is undefined, `ledger` what its rows come to where
+    `waits` those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom
+    functions made of its rows, None for what is undefined, `ledger` what its rows come to where
     they were not kept.
     """
 

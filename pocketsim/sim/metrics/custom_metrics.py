@@ -1,4 +1,4 @@
-"""Metrics of one's own: functions that a scenario names, of the rows of one repetition."""
+"""Custom metrics: functions that a scenario names, of the rows of one repetition."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def names(resolved: Resolved) -> list[str]:
-    """Return the names of a run's metrics of one's own: those of their functions."""
+    """Return the names of a run's custom metrics: those of their functions."""
     return [own["function"].rpartition(":")[2] for own in resolved["output"]["metrics"]]
 
 

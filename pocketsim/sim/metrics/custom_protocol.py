@@ -1,4 +1,4 @@
-"""What a protocol of one's own achieved: deliveries, datagrams, and what it observed.
+"""What a custom protocol achieved: deliveries, datagrams, and what it observed.
 
 A transaction begins when the workload asks for it, and is stored when it is first delivered, on
 whatever phone; what all runs have (`sim.metrics.trades`) is of these. Further deliveries are its,

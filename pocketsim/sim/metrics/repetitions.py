@@ -211,7 +211,7 @@ def interval_of_mean(
 
 
 def _own(said: Told) -> dict[str, float]:
-    """Return what functions of one's own made of a repetition."""
+    """Return what custom functions made of a repetition."""
     return {name: math.nan if value is None else value for name, value in said["own"].items()}
 
 

@@ -1,4 +1,4 @@
-"""Proposals that classes of one's own make or choose partners for, before a repetition."""
+"""Proposals that custom classes make or choose partners for, before a repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classes of one's own are made of: for each phone, how it sees itself and the others."""
+"""What custom classes are made of: for each phone, how it sees itself and the others."""
 
 from __future__ import annotations
 

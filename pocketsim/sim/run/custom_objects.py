@@ -1,4 +1,4 @@
-"""What code of one's own does in a run: objects for the engine, metrics, and what is said of it.
+"""What custom code does in a run: objects for the engine, metrics, and what is said of it.
 
 What the engine does with the objects is said in sim/engine/src/bindings/custom_protocol.rs
 and custom_policy.rs.

@@ -268,7 +268,7 @@ def _check_that_names_differ(names: Sequence[str], path: Path) -> None:
 def unique_tasks(points: Sequence[Point]) -> list[Task]:
     """Return the tasks of all points, once each, without those that others begin with.
 
-    The last are continued chains over the first rungs of a longer ladder.
+    The last are continued chains over the first rungs of a longer list.
     """
     tasks = {_last(task): task for point in points for task in point.tasks}
     begun = {task.folder / rung.name for task in tasks.values() for rung in task.rungs[:-1]}

@@ -108,8 +108,8 @@ def _check_groups(scenario: Scenario, path: Path) -> None:
             reason = f"persons pay; of role {group.role} none does"
             raise ScenarioError(path, f"devices[{number}].rate", reason)
     asked = [group for group in scenario.devices if group.role == "person"]
-    is_ladder = isinstance(workload, Poisson | Town) and len(set(workload.rate)) > 1
-    if is_ladder and all(group.rate is not None for group in asked):
+    has_several = isinstance(workload, Poisson | Town) and len(set(workload.rate)) > 1
+    if has_several and all(group.rate is not None for group in asked):
         place = f"workload.{_OF_EACH_PHONE[workload.kind]}"
         reason = "is a list, and every group that is asked has a rate of its own"
         raise ScenarioError(path, place, reason)

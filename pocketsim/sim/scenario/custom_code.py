@@ -1,4 +1,4 @@
-"""Code of one's own that a scenario names: where it is, and what its digest is.
+"""Custom code that a scenario names: where it is, and what its digest is.
 
 A class or a function is named by a file relative to the scenario, "mine.py:Mine", or by the name
 under which something that is installed offers it, an entry point. A file is only looked at here,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _option(value: Any) -> Any:
-    """Return what code of one's own may be given: it has to be the same as JSON."""
+    """Return what custom code may be given: it has to be the same as JSON."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, int):
             is_plain = one.bit_length() <= _INTEGER_BITS
@@ -50,7 +50,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class OwnSection(Section):
-    """A class of one's own, and what it is given."""
+    """A custom class, and what it is given."""
 
     class_: Name = Field(
         alias="class",
@@ -93,7 +93,7 @@ def find(path: Path, key: str, text: str, group: str, *, is_function: bool = Fal
 
 
 def resolved(found: OwnCode, options: Mapping[str, Any]) -> OwnClass:
-    """Return a class of one's own as a resolved scenario has it."""
+    """Return a custom class as a resolved scenario has it."""
     return {"class": found.told, "digest": found.digest, "options": dict(options)}
 
 

@@ -1,4 +1,4 @@
-"""A protocol of one's own in Rust: a library that is linked to the engine, as a scenario names it.
+"""A custom protocol in Rust: a library that is linked to the engine, as a scenario names it.
 
 It is only looked at here, not loaded: that it has the module, of the engine that is installed, and
 what its digest is.
@@ -47,7 +47,7 @@ def _wrong(content: bytes) -> str | None:
         return "is no library: it does not begin as one"
     found = [match[0] for match in _BUILD.finditer(content)]
     if _MODULE not in content or not found:
-        return "is no protocol of one's own: it has no Python module own_protocol around the engine"
+        return "is no custom protocol: it has no Python module own_protocol around the engine"
     here = _installed()
     if here and here not in found:
         reason = f"was built from another engine ({_said(found[0])}) than that which is installed"

@@ -1,4 +1,4 @@
-"""A protocol of one's own, as a protocol family of scenarios, and the operations that it brings."""
+"""A custom protocol, as a protocol family of scenarios, and the operations that it brings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["OwnOperation", "check", "lists", "message_bytes", "options", "refuse
 
 
 class OwnOperation(ScaledCost):
-    """What an operation of a protocol of one's own takes; how it is known may be left out."""
+    """What an operation of a custom protocol takes; how it is known may be left out."""
 
     cpu: Duration = Field(default=written("0s"), description="Core time.")
     basis: Basis = Field(default="assumed", description="How it is known, as in a profile.")
@@ -60,7 +60,7 @@ def check(scenario: Scenario, path: Path) -> None:
 
 
 def refuse(scenario: Scenario, path: Path) -> None:
-    """Raise ScenarioError for what only a protocol of one's own has, in a scenario of another."""
+    """Raise ScenarioError for what only a custom protocol has, in a scenario of another."""
     protocol = scenario.protocol
     said = {
         PROTOCOL: (protocol.class_, ("python",)),

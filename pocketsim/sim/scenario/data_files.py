@@ -122,7 +122,7 @@ def _trades(
 
 
 def code(scenario: Scenario, path: Path) -> dict[str, OwnCode]:
-    """Return the code of one's own that the scenario at `path` names, by its keys in it.
+    """Return the custom code that the scenario at `path` names, by its keys in it.
 
     Raises ScenarioError for the first that is not there, or has not what it is to have.
     """

@@ -1,6 +1,6 @@
-"""The lists of a scenario: their product, and what tells a rung of it from its neighbours.
+"""The grid of a scenario: the product of its lists, and what tells one rung from its neighbours.
 
-What a value means for a run is `sim.scenario.resolve`'s.
+What a value means for a run is in `sim.scenario.resolve`.
 """
 
 from __future__ import annotations

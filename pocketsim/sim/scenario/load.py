@@ -47,7 +47,7 @@ class Document:
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
-    those of data that it names, `code` those of one's own code, `tables` of churn and contacts, by
+    those of data that it names, `code` those of custom code, `tables` of churn and contacts, by
     key path; `people` what these call people, in order of their phones, if not by their numbers;
     `used` what the run uses of each file that has times, by key path.
     """

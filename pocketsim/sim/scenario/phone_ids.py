@@ -1,9 +1,9 @@
-"""Who is which phone: one numbering of the ids that all files of a scenario name people by.
+"""The phone of each id: one numbering of the ids in all files of a scenario.
 
-Files that name people are contacts in `tij` and graphs of partners. A file whose ids are all
-numbers of phones (0 to n - 1, none written in another way) has them as they stand. Of all others
-the ids are put together, sorted as numbers if all of them are, else as texts: the first is phone 0.
-Then trades, payments, churn of the scenario and contacts in columns may have these ids, too.
+Contacts in `tij` and graphs of partners name people by ids. Where all ids of a file are numbers of
+phones (0 to n - 1, none written in another way), they stay as they are. The ids of all other files
+are put together and sorted, as numbers if all of them are numbers, else as texts: the first is
+phone 0. Trades, payments, churn of the scenario and contacts in columns may have these ids, too.
 """
 
 from __future__ import annotations

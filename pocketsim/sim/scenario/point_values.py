@@ -1,9 +1,9 @@
-"""Where a run lies among others: every value of its scenario, flat, in SI units.
+"""A run's point: the values that tell it from other runs, flat, in SI units.
 
-Keys are those of the command line ("devices[0].count"), units come from the types of the model's
-fields, or with a value. What was asked for differently, or varies from rung to rung, is the run's
-point. None of this is part of what a run depends on, so none of it enters the digest of
-`sim.scenario.resolve`; how a point's values are named as columns of a table is said here, too.
+Keys are those of the command line ("devices[0].count"). Units come from the types of the model's
+fields, or with a value. The point has what was overridden and what varies from rung to rung. A run
+does not depend on it, so it is not in the digest of `sim.scenario.resolve`. The names of a point's
+values as columns of a table are made here, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The files of a user that a scenario names: who is on when, and who is near whom when.
+"""Files that say which phones are on when, and which are near each other when.
 
-They are read with the scenario, which refuses what makes no sense in them, and again by each child
-process, which refuses a file that has changed since. Columns are as they stand in the file, sorted
-in no way; what a plan makes of them is `sim.plan.churn`'s and `sim.plan.contacts`'.
+A scenario names them. They are read and checked with the scenario, and again by each child process,
+which refuses a file that has changed since. Columns are unsorted, as they stand in the file. What a
+plan makes of them is in `sim.plan.churn` and `sim.plan.contacts`.
 """
 
 from __future__ import annotations

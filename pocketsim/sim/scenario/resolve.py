@@ -192,7 +192,7 @@ def _libraries(scenario: Scenario) -> list[str]:
 
 
 def _python(document: Document) -> dict[str, str]:
-    """Return the versions of the language, and of what is installed, where code of one's own is."""
+    """Return the versions of the language, and of what is installed, where custom code is."""
     found = {"python": platform.python_version()} if document.code else {}
     for code in document.code.values():
         found |= code.versions

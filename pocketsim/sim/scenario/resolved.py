@@ -262,7 +262,7 @@ OwnWorkload = TypedDict(
     "OwnWorkload",
     {"kind": Literal["python"], "class": str, "digest": str, "options": dict[str, Any]},
 )
-"""Proposals that a class of one's own makes, as `sim.base.custom_code.OwnClass` says it."""
+"""Proposals that a custom class makes, as `sim.base.custom_code.OwnClass` says it."""
 
 
 class Town(TypedDict):
@@ -379,14 +379,14 @@ class Energy(TypedDict):
 
 
 class OwnMetric(TypedDict):
-    """A function of one's own: "mine.py:hops" or "package.module:hops", and its file's SHA-256."""
+    """A custom function: "mine.py:hops" or "package.module:hops", and its file's SHA-256."""
 
     function: str
     digest: str
 
 
 class Output(TypedDict):
-    """What the trace keeps, and which metrics of one's own are made of it."""
+    """What the trace keeps, and which custom metrics are made of it."""
 
     trace: Literal["full", "sampled", "work", "metrics"]
     sample_ratio: float

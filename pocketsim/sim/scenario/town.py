@@ -86,7 +86,7 @@ class Town(Section):
     kind: Literal["town"] = Field(description="Kind of workload.")
     payments: Rates = Field(
         description="Payments of one person, averaged over a day, at most 50 million of all in a "
-        "repetition; a list is a ladder."
+        "repetition; a list makes several runs."
     )
     start: Duration = Field(default=written("0s"), description="Nothing is paid before.")
     to_shop_ratio: Ratio = Field(description="Share of payments that go to shops.")
@@ -107,12 +107,12 @@ class Town(Section):
 
     @property
     def rate(self) -> list[float]:
-        """The ladder of rates, 1/s, by the name that other workloads have for it."""
+        """The rates, 1/s, by the name that other workloads have for it."""
         return self.payments
 
     @property
     def payload(self) -> list[int]:
-        """The ladder of payloads: a payment has none."""
+        """The payloads: a payment has none."""
         return [0]
 
     @model_validator(mode="after")
@@ -191,17 +191,17 @@ class Tokens(Section):
     rules: RuleSets = Field(
         default=written("thesis"),
         description="thesis: the authority checks all that the text asks for; prototype: what its "
-        "program does. A list is a ladder.",
+        "program does. A list makes several runs.",
     )
     handshake: Handshakes = Field(
         default=written("challenge"),
         description="challenge: a payee has its nonce signed, so that a replay names nobody else. "
-        "A list is a ladder.",
+        "A list makes several runs.",
     )
     acceptance: Acceptances = Field(
         default=written("offline"),
         description="offline: a payee takes what it can verify itself; online: only what the "
-        "authority has reissued, as EuroToken. A list is a ladder.",
+        "authority has reissued, as EuroToken. A list makes several runs.",
     )
     recipients_max: Annotated[int, Field(ge=3, le=32_766)] = Field(
         default=256, description="A token of as many recipients is not passed on."

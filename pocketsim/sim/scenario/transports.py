@@ -41,9 +41,9 @@ class Transport(TransportOptions):
     """The switch between transports, and their options; absent: as the implementation has them."""
 
     mode: Modes = Field(
-        description="Transport; a list is a ladder. quic_keep: one connection kept with each peer "
-        "(the theses' iroh); quic_reconnect: a new one for every message; none: of phones that "
-        "only compute."
+        description="Transport; a list makes several runs. quic_keep: one connection kept with "
+        "each peer (the theses' iroh); quic_reconnect: a new one for every message; none: of "
+        "phones that only compute."
     )
     app_faults: bool | None = Field(
         default=None,

@@ -236,9 +236,9 @@ named_enum! {
         Begin = "begin",
         /// A task that only computes is done.
         Compute = "compute",
-        /// A protocol of one's own hands a value up; the peer is who it was last from.
+        /// A custom protocol hands a value up; the peer is who it was last from.
         Deliver = "deliver",
-        /// A protocol of one's own observes something: such rows have the name that it gives.
+        /// A custom protocol observes something: such rows have the name that it gives.
         Observe = "observe",
     }
 }

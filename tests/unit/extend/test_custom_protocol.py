@@ -1,4 +1,4 @@
-"""A protocol of one's own without the engine: its document, its harness, what its trace says."""
+"""A custom protocol without the engine: its document, its harness, what its trace says."""
 
 import hashlib
 import math
@@ -31,7 +31,7 @@ class = "mine.py:Mine"
 
 @pytest.fixture
 def document(scenario):
-    """A scenario with a protocol of one's own, and the protocol's file."""
+    """A scenario with a custom protocol, and the protocol's file."""
     text = scenario.read_text().replace('rate = ["4/s", "8/s"]', 'rate = "4/s"')
     scenario.write_text(text + OWN)
     scenario.with_name("mine.py").write_text(FILE)

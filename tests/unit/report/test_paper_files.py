@@ -37,14 +37,14 @@ BREAKS_S = (25.1, 14, 0.02, 25.1, 0.0)
 
 def several(folder: Path) -> list[Path]:
     """Invented runs of which a report has charts of every kind."""
-    ladders = [
+    swept = [
         ("udp_128b", "udp", 128, (1.0, 8.0, 512.0), testing.Shape(lost_ratio=0.1)),
         ("iroh_keep_128b", "quic_keep", 128, (32.0, 64.0), testing.Shape(breaks_s=BREAKS_S)),
         *(("rate", name, 512, (5.0, 50.0), testing.Shape()) for name in ("udp", "quic_keep")),
     ]
     plain = [
         testing.run_dir(folder, testing.resolved(scenario, rate, size, transport), shape)
-        for scenario, transport, size, rates, shape in ladders
+        for scenario, transport, size, rates, shape in swept
         for rate in rates
     ]
     key = "network.access.an_access_network_with_a_long_name.latency"

@@ -213,7 +213,7 @@ def run_of_tasks(folder: Path, resolved: dict[str, Any], count: int) -> Path:
     return path
 
 
-def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
+def test_grids_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
     made = [
         run_of_tasks(tmp_path, computing(task, **{"workload.threads": threads}), 10 * threads)
         for task in ("sign_token", "verify_token")

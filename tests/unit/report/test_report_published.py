@@ -123,7 +123,7 @@ def test_every_rung_of_every_published_scenario_is_known(root: Path):
         assert all(known.hold(rung.resolved) for rung in rungs(root / "pocketsim" / path)), path
 
 
-def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Path, tmp_path: Path):
+def test_published_marks_of_a_grid_are_at_their_own_rate(one: Any, root: Path, tmp_path: Path):
     runs = [
         testing.run_dir(tmp_path, rung.resolved, testing.Shape())
         for draw in ("mean", "posterior")

@@ -105,7 +105,7 @@ def test_a_kept_connection_needs_more_than_one_outcome(
     assert ("outcomes" in charts(page(tmp_path, [run]))) == there
 
 
-def test_a_ladder_of_rates_has_every_chart(tmp_path: Path):
+def test_several_rates_have_every_chart(tmp_path: Path):
     runs = [made(tmp_path, transport="quic_keep", rate_per_s=rate) for rate in (4.0, 8.0)]
     html = page(tmp_path, runs)
     assert charts(html) == {**dict.fromkeys(ALL, 1), "distributions": 2}

@@ -36,8 +36,8 @@ mod _engine {
     /// The last four are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
-    /// hundredths, and the number of events so far; what it raises is printed and goes no further. `own` are the objects of a
-    /// protocol of one's own, as `pocketsim.sim.run.custom_objects` makes them.
+    /// hundredths, and the number of events so far; what it raises is printed and goes no further.
+    /// `own` are the objects of a custom protocol, as `pocketsim.sim.run.custom_objects` makes them.
     ///
     /// Raises ValueError for a plan that names an unknown kind, and `own["failure"]` for a
     /// failure of one of its objects; anything worse ends the process.

@@ -1,4 +1,4 @@
-"""Code of one's own: found by file or by what is installed, refused, and made into proposals."""
+"""Custom code: found by file or by what is installed, refused, and made into proposals."""
 
 import hashlib
 import sys

@@ -1,4 +1,4 @@
-"""Ids of people in files of one's own: the same person has the same phone in all of them."""
+"""Ids of people in a user's files: the same person has the same phone in all of them."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""A protocol of one's own in Rust without the library: what a scenario may name, and is told of."""
+"""A custom protocol in Rust without the library: what a scenario may name, and is told of."""
 
 import hashlib
 
@@ -56,8 +56,8 @@ def test_a_resolved_scenario_has_the_library_and_its_digest_and_no_folder(docume
     [
         (b"", "is no library"),
         (b"#!/bin/sh\n", "is no library"),
-        (b"\x7fELF" + OTHER, "is no protocol of one's own"),
-        (MODULE, "is no protocol of one's own"),
+        (b"\x7fELF" + OTHER, "is no custom protocol"),
+        (MODULE, "is no custom protocol"),
         (MODULE + OTHER, "was built from another engine (0.1.0, sources 0123456789abcdef)"),
     ],
 )

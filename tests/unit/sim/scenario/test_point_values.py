@@ -45,7 +45,7 @@ def test_runs_that_differ_in_one_value_say_so(scenario, key, given, value, unit)
         assert set(found) == {key, "transport.mode", "workload.payload", "workload.rate"}
 
 
-def test_a_ladder_has_the_value_of_the_rung(scenario):
+def test_point_has_the_values_of_its_rung(scenario):
     assert [found["workload.rate"] for found in values(scenario)] == [
         {"value": 4.0, "unit": "/s"},
         {"value": 8.0, "unit": "/s"},

@@ -1,4 +1,4 @@
-"""How much of a file of one's own a run uses, from which moment on, and what is said of it."""
+"""How much of a user's file a run uses, from which moment on, and what is said of it."""
 
 import json
 

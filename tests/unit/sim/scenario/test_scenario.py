@@ -93,7 +93,7 @@ def test_scenario_that_is_not_utf8_is_refused(tmp_path):
         ("workload.rate=[1/s, 2/s]", [1.0, 2.0]),
     ],
 )
-def test_an_override_replaces_the_ladder(scenario, override, expected):
+def test_override_replaces_a_list(scenario, override, expected):
     rungs = resolve(load(scenario, [override]))
     assert [rung.resolved["rung"]["rate_per_s"] for rung in rungs] == expected
 

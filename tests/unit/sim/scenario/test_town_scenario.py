@@ -272,7 +272,7 @@ def test_amounts_are_cents_and_options_have_defaults(root):
     assert resolved["workload"]["amount"]["mean_cents"] == 2470
 
 
-def test_payments_are_a_ladder_of_rungs(root):
+def test_list_of_payments_makes_several_rungs(root):
     path = root / "pocketsim/scenarios/tokens/market.toml"
     rungs = resolve(load(path, ['workload.payments=["1.1/day", "3/h"]']))
     assert [rung.resolved["workload"]["payments_per_s"] for rung in rungs] == [
