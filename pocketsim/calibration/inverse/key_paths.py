@@ -1,8 +1,7 @@
-"""Where fitted numbers stand: key paths of TOML documents, read, and replaced in copies.
+"""Key paths of fitted numbers in TOML documents: values are read, and replaced in copies.
 
-A value is what the document writes: a quantity with its unit stays one. Nothing here knows a
-schema but that scenarios name profiles: whoever loads a copy finds out whether it is valid. The
-shipped documents are read and never written.
+A value stays as the document writes it, with its unit. Of schemas it is only known here that
+scenarios name profiles; the loader of a copy checks it. The shipped documents are never written.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ def leaves(document: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _make_sure(number: Any, value: Any) -> None:
-    """Take the doubt from a number of a trial: no probability near 0 may have a large error."""
+    """Remove the error from a number of a trial: no probability near 0 may have a large error."""
     doubt = number.get("standard_error") if isinstance(number, dict) else None
     if isinstance(doubt, float) and isinstance(value, float) and value > 0:
         number["standard_error"] = min(doubt, value / 100)

@@ -1,7 +1,7 @@
-"""Scenarios as they would be with other numbers in their documents: copies, read as usual.
+"""Copies of scenarios with other numbers in their documents.
 
-Copies lie in a temporary folder, and the ordinary loader and resolver read them: what they refuse
-is refused here. A copy of a profile bears the name of the original, so that its draws are the same.
+Copies lie in a temporary folder. The ordinary loader and resolver read and check them. A copy of a
+profile has the name of the original, so that its draws are the same.
 """
 
 from __future__ import annotations

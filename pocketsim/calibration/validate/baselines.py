@@ -1,4 +1,4 @@
-"""Models that know nothing of the mechanism: what a simulation has to beat to count as validation.
+"""Baselines: models without the mechanism, which a simulation must beat to count as validation.
 
 * `nominal`: what the configured numbers alone give. Sends and stores at the configured rate, every
   proposal stored, no datagram lost, equal shares of time, growth in proportion to the axis.
@@ -8,8 +8,8 @@
   (of both where there are two); of rates and counts, of their ratio to `nominal`; no growth.
 
 docs/validation.md has a table of what each answers.
-The first two answer as simulations do, as metrics by rung; the third is made of published figures
-that a group compares by their size. What a null does not know, it does not answer. Pure.
+The first two answer as simulations do, with metrics by rung. The third is made of those published
+figures that a group compares by their size. What a null does not know, it does not answer. Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Charts of grids and sweeps: windows, threads, populations, latencies; and shares of parts.
 
-What belongs on the horizontal axis is found from the runs: the quantity with the most steps. What
-else differs makes lines; where no quantity has steps, runs stand beside each other by name.
+The horizontal axis is the quantity of the runs with the most steps. What else differs makes lines.
+Where no quantity has steps, runs stand beside each other by name.
 """
 
 from __future__ import annotations

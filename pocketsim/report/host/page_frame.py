@@ -1,6 +1,6 @@
-"""What pages of real trades beside their simulation have in common.
+"""The frame of a page that compares real trades with their simulation.
 
-They begin with what came of it, and end with how it was measured.
+It begins with the verdict and ends with how the trades were measured.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A chart of the report as a figure for print: what plotly was told, drawn by matplotlib.
+"""A chart of the report as a figure for print: a plotly chart, drawn by matplotlib.
 
-What a chart shows was found where it was made (`rates`, `latency`, ...) and is not touched here.
-What changes is its look: it is as wide as a column of a journal, needs no colour to be read, and
-says everything without a mouse. What plotly can be told and no chart of the report tells it is an
-error here, not left out.
+What a chart shows is decided where it is made (`rates`, `latency`, ...) and stays. Its look
+changes: it is as wide as a column of a journal, needs no colour to be read, and says everything
+without a mouse. Features of plotly that no chart of the report uses are an error here.
 """
 
 from __future__ import annotations

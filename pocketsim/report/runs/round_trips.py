@@ -1,6 +1,6 @@
-"""Round trips of a run: each of them, or, where it keeps no events, how many took how long.
+"""Round trips of a run: each of them, or a histogram where the run keeps no events.
 
-And the share of what was sent that is done since then, of a run that keeps them.
+Of a run with events, also the share of messages that is complete some time after they were sent.
 """
 
 from __future__ import annotations

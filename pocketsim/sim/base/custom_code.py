@@ -1,7 +1,7 @@
-"""Custom code: from a file, or what is installed, to what it defines; where it failed.
+"""Custom code: it is loaded from a file or an installed package, and its failures are located.
 
-It is run in the process that simulates and nowhere else. A file's folder is no place to import
-from, as what lies there is in no digest.
+It runs only in the process that simulates. It cannot import modules from the folder of its file,
+since no digest covers them.
 """
 
 from __future__ import annotations

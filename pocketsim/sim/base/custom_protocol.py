@@ -1,9 +1,9 @@
 """What a custom protocol is written with: outputs, a phone's view of itself, a base class.
 
-Users import these as `pocketsim.protocol`. A protocol owns no socket and no clock: it is told
-things and answers with outputs, in order, as a list or by `yield`. Who drives it, the engine or a
-test (`pocketsim.testing`), it cannot tell. What deliberately does not live here: how a file becomes
-objects, which is `sim.run.custom_objects`'s.
+Users import these as `pocketsim.protocol`. A protocol owns no socket and no clock: it receives
+inputs and answers with outputs, in order, as a list or by `yield`. It cannot tell whether the
+engine or a test (`pocketsim.testing`) drives it. What deliberately does not live here: how a file
+becomes objects, which is in `sim.run.custom_objects`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Phone:
-    """What a protocol is made of: the phone that it runs on.
+    """The phone that a protocol runs on, as the protocol sees it.
 
     `number` is its place among `phones`, from 0; `peers` are its neighbours in the workload's
     graph, or all others without one; `options` is `[protocol.options]` of the scenario.

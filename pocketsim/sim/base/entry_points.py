@@ -1,6 +1,6 @@
-"""What other installed distributions offer: entry points of a group, and the files behind them.
+"""Entry points of other installed distributions, and the files behind them.
 
-Nothing of theirs is run here, but for the packages around a module that is looked for.
+Nothing is imported here but the packages around the module of an entry point.
 """
 
 from __future__ import annotations

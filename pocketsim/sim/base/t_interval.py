@@ -1,4 +1,4 @@
-"""Errors that are estimates themselves: quantiles of Student's t, and the freedom of their sums."""
+"""Student's t: its quantiles, and the degrees of freedom of sums of estimated errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def quantile(degrees: float) -> float:
-    """Return below what 97.5 % of Student's t are: half an interval of 95 %, in its errors."""
+    """Return the 97.5 % quantile of Student's t: half a 95 % interval, in standard errors."""
     from scipy import special  # scipy.stats.t.ppf is this, and takes three times as long to import
 
     return float(special.stdtrit(degrees, 0.975))
@@ -31,7 +31,7 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 
 
 def freedom_of_sum(variances: Sequence[float], freedoms: Sequence[float]) -> float:
-    """Return the degrees of freedom with which 95 % of Student's t are as wide as of a sum.
+    """Return the degrees of freedom at which Student's 95 % interval has the width of a sum's.
 
     The halves of the parts' intervals add up as their errors do. Satterthwaite's rule goes by the
     variances alone: where one of few degrees of freedom is small by chance, it takes the sum to be

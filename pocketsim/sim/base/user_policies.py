@@ -1,7 +1,7 @@
-"""What chooses for phones beside their protocol: workloads, partners, adversaries, policies.
+"""Base classes of custom workloads, partners, adversaries and transport policies.
 
-Users import these as `pocketsim.protocol`. Who calls them: workloads and partners `sim.plan`,
-before a repetition; adversaries and policies of transports the engine, in the course of it.
+Users import these as `pocketsim.protocol`. `sim.plan` calls workloads and partners before a
+repetition. The engine calls adversaries and transport policies during it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Proposal(NamedTuple):
 
 @dataclass
 class Setting:
-    """What a workload is made of: how many `phones` there are, and for how long, in seconds.
+    """What a workload knows: how many `phones` there are, and for how long, in seconds.
 
     `options` is `[workload.options]` of the scenario.
     """

@@ -1,4 +1,4 @@
-"""What each payment of a run was worth, which no trace says: from the plan, drawn once more.
+"""The amount of each payment of a run: no trace has it, so it is taken from the plan, drawn again.
 
 A payer's rows come in the order in which the plan makes it pay. Where that does not tell the
 amount, none is returned: there are no guesses.

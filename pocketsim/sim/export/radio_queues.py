@@ -1,7 +1,7 @@
 """How many datagrams wait for each radio, and their bytes, from the rows of a timeline.
 
-What is on the air waits no longer. Rows are taken in the order of the timeline, and only what is
-under way is in memory. What deliberately does not live here: how it is drawn.
+A datagram on the air waits no longer. Rows are taken in the order of the timeline, and only
+datagrams under way are in memory. What deliberately does not live here: how the queues are drawn.
 """
 
 from __future__ import annotations

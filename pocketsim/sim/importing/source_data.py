@@ -1,7 +1,7 @@
-"""What a source holds, whatever its format: who, with whom and when, in its own ids and times.
+"""The rows of a source, whatever its format, in the source's own ids and times.
 
-Ids are columns of text, times are in the source's unit and of its clock. What our files make of it
-is `sim.importing.numbering`'s and `sim.importing.folder`'s.
+Ids are columns of text, times are in the source's unit and of its clock. `sim.importing.numbering`
+and `sim.importing.folder` make our files of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How a source is to be understood, where its format leaves that open.
+    """How to read a source where its format leaves that open.
 
     `time_unit` is "s", "ms", "us" or, of payments, "iso"; None is the format's own. `origin` is the
     time of the source at which our files begin; None is its first. `window_s` is how long, in
@@ -51,9 +51,9 @@ class Rows:
 class Found:
     """All that was found in a source.
 
-    `rows` counts what it holds, without comments and headers; `dropped` what is not in our files,
-    by reason; `changed` what is, otherwise, by how. Of a kind that is not there it has None.
-    `times` are of the source's clock, `per_s` of its units are a second; of graphs there are none.
+    `rows` counts its rows without comments and headers, `dropped` by reason those that are not in
+    our files, `changed` by kind of change those that are there otherwise. A kind of rows that the
+    source lacks is None. `times` are of the source's clock, `per_s` of its units are a second.
     """
 
     dialect: str

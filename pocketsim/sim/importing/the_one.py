@@ -2,7 +2,7 @@
 
 `time CONN host1 host2 up|down [interface]` is a contact that begins or ends, `time C message from
 to size [response]` a message that is created. A host is known by its number, whatever letters stand
-before it. All that is said of messages on their way is for a protocol to simulate, and dropped.
+before it. Events of messages on their way are dropped: a protocol simulates those.
 """
 
 from __future__ import annotations

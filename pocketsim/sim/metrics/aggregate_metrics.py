@@ -1,8 +1,8 @@
-"""The metrics of every run, of one that kept no events: `output.trace = "metrics"`.
+"""The metrics of a run that kept no events: `output.trace = "metrics"`.
 
-The engine adds up what they need while it runs (sim/engine/src/record/aggregates.rs); what they
-are, `sim.metrics.trades` and `fates` say of events. Counts, sizes and the ends of windows are
-exact, means are but for rounding, quantiles within the `quantile_error` of the statement.
+The engine adds up what they need while it runs (sim/engine/src/record/aggregates.rs). They are
+defined on events, in `sim.metrics.trades` and `fates`. Counts, sizes and the ends of windows are
+exact, means are exact but for rounding, quantiles are within the engine's `quantile_error`.
 """
 
 from __future__ import annotations

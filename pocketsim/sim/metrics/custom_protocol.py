@@ -1,8 +1,8 @@
 """What a custom protocol achieved: deliveries, datagrams, and what it observed.
 
-A transaction begins when the workload asks for it, and is stored when it is first delivered, on
-whatever phone; what all runs have (`sim.metrics.trades`) is of these. Further deliveries are its,
-too.
+A transaction begins when the workload asks for it, and is stored when it is first delivered, on any
+phone. The metrics of all runs (`sim.metrics.trades`) are of these events. Later deliveries belong
+to the same transaction.
 """
 
 from __future__ import annotations

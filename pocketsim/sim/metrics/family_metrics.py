@@ -1,4 +1,4 @@
-"""What the metrics room asks of a protocol family: a module of its name here."""
+"""The metrics of a protocol family: what its module in this folder must have."""
 
 from __future__ import annotations
 

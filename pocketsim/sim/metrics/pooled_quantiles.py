@@ -1,4 +1,4 @@
-"""Quantiles of what happened in all repetitions together, and how sure they are.
+"""Quantiles over all repetitions together, and their intervals.
 
 The mean of the quantiles of repetitions is biased where they have few messages: of 25 messages of a
 lognormal law, p95 is some percent low, however many repetitions there are. A quantile of all
@@ -63,7 +63,7 @@ def pooled(
 ) -> tuple[float, Interval]:
     """Return a percentile of all values, and its interval; NaN for what is unknown.
 
-    The interval is of two or more repetitions that have any value.
+    The interval needs two or more repetitions that have any value.
     """
     known = [sample for sample in samples if sample.values.size]
     n = len(known)

@@ -1,7 +1,7 @@
-"""What somebody brings as files, read again to become columns of a plan.
+"""A user's files of data, read again to become columns of a plan.
 
-A resolved scenario names a file by its digest alone; where it lies, whoever builds the plan says.
-What such a file may hold is checked where scenarios are (`sim.scenario.data_files`).
+A resolved scenario names a file by its digest alone; the builder of the plan is given the paths.
+What such a file may hold is checked in `sim.scenario.data_files`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What custom classes are made of: for each phone, how it sees itself and the others."""
+"""The view that each phone has of itself and of the others, for objects of custom classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Makers: from an order for a run to the files of its run directory.
+"""Backends: an order for a run becomes the files of its run directory.
 
-Where the folder lies, what becomes of it, and whether the run is there already, `sim.run.runner`
-knows. `Here` makes runs in child processes; `sim.run.dask_backend` has them made on other machines.
+`sim.run.runner` knows where the folder lies, what becomes of it, and whether the run exists
+already. `LocalBackend` makes runs in child processes; `sim.run.dask_backend` makes them on other
+machines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Text in a CSV as a spreadsheet is to show it, and not to compute it.
+"""Cells of a CSV that a spreadsheet shows as text and does not compute.
 
-A cell that begins with one of a few characters is a formula to spreadsheets, which may read files
-and send what is in them. As OWASP advises for CSV, such text begins with an apostrophe instead.
+Spreadsheets take a cell that begins with one of a few characters for a formula, which may read
+files and send their contents. As OWASP advises for CSV, such text gets an apostrophe in front.
 """
 
 from __future__ import annotations

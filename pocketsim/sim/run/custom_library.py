@@ -1,7 +1,7 @@
 """A custom protocol in Rust: its library is loaded, and simulates instead of the engine.
 
 It is linked to the engine's code, and loads SimGrid where a run has flows, as the engine's own
-module does. What it is to begin with, `sim.scenario.custom_library` has looked at.
+module does. `sim.scenario.custom_library` has checked it before.
 """
 
 from __future__ import annotations

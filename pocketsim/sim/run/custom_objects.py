@@ -1,7 +1,7 @@
-"""What custom code does in a run: objects for the engine, metrics, and what is said of it.
+"""The objects of custom classes in a run, one for each phone, and the messages of their failures.
 
-What the engine does with the objects is said in sim/engine/src/bindings/custom_protocol.rs
-and custom_policy.rs.
+What the engine does with the objects is in sim/engine/src/bindings/custom_protocol.rs and
+custom_policy.rs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Policy(TypedDict):
 class Given(TypedDict):
     """What the engine is given beside a plan: objects of protocols and policies, by phone.
 
-    `calls` is empty where the protocol is not one's own, `policies` where its transport has none.
+    `calls` is empty without a custom protocol, `policies` without a custom transport policy.
     """
 
     calls: list[Calls]

@@ -1,8 +1,8 @@
 """A maker of runs on the workers of a dask scheduler, which may come and go.
 
-A worker gets an order with what its files of data hold, and gives back what the files of the run
-directory hold: nobody shares a folder. Whose code is not ours makes nothing. What a run is, and
-what becomes of it here, `sim.run.runner` knows.
+A worker gets an order with the contents of its data files, and returns the contents of the run
+directory: no folder is shared. A worker with other versions of our code makes nothing. What a run
+is, and what becomes of it here, is in `sim.run.runner`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Crashed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """What a worker gives back that is not as we are: of what differs, its version and ours."""
+    """What a worker with other versions gives back: of what differs, its version and ours."""
 
     worker: str
     differs: dict[str, tuple[str, str]]
@@ -88,7 +88,7 @@ class Pool:
         return made.core_s
 
     def stop(self) -> None:
-        """Take back what no worker has begun; what one has, it ends for nothing."""
+        """Cancel what no worker has begun; a run that one has begun is discarded."""
         with self._lock:
             self._stopped = True
             under_way = list(self._under_way.values())
@@ -222,7 +222,7 @@ def _crashed(error: EngineError, order: Order) -> Crashed:
 
 
 def _differs(theirs: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return what is another version here than where a run was resolved: here, and there."""
+    """Return the versions that differ from those with which a run was resolved: here, and there."""
     here = versions()
     return {name: (here[name], theirs[name]) for name in here if here[name] != theirs.get(name)}
 

@@ -1,8 +1,8 @@
 """Custom code that a scenario names: where it is, and what its digest is.
 
-A class or a function is named by a file relative to the scenario, "mine.py:Mine", or by the name
-under which something that is installed offers it, an entry point. A file is only looked at here,
-not run; what is run later, and where, `sim.base.custom_code` says.
+A class or a function is named by a file relative to the scenario, "mine.py:Mine", or by the name of
+an entry point of an installed package. Here a file is read, not run; `sim.base.custom_code` runs it
+later.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _option(value: Any) -> Any:
-    """Return what custom code may be given: it has to be the same as JSON."""
+    """Return an option of custom code, which JSON must represent without a change."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, int):
             is_plain = one.bit_length() <= _INTEGER_BITS
@@ -50,7 +50,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class OwnSection(Section):
-    """A custom class, and what it is given."""
+    """A custom class and its options."""
 
     class_: Name = Field(
         alias="class",

@@ -1,7 +1,7 @@
-"""A custom protocol in Rust: a library that is linked to the engine, as a scenario names it.
+"""A custom protocol in Rust: the library that a scenario names, which is linked to the engine.
 
-It is only looked at here, not loaded: that it has the module, of the engine that is installed, and
-what its digest is.
+Here the library is checked, not loaded: it must hold the module, for the engine that is installed.
+Its digest is made here, too.
 """
 
 from __future__ import annotations

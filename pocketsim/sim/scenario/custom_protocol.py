@@ -1,4 +1,4 @@
-"""A custom protocol, as a protocol family of scenarios, and the operations that it brings."""
+"""The protocol family of custom protocols in scenarios, and the operations that they bring."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def refuse(scenario: Scenario, path: Path) -> None:
 
 
 def message_bytes(_scenario: Scenario, _payload_bytes: int) -> int:
-    """Return 0: what is sent, the protocol alone knows."""
+    """Return 0: only the protocol knows what it sends."""
     return 0

@@ -1,7 +1,7 @@
-"""Laws of lengths of time that mean nothing, or that no double computes with.
+"""Checks of laws of durations: those that mean nothing, or overflow a double, are refused.
 
-Mistakes are `ScenarioError`s with the place of the mistake. The laws are drawn from in
-`sim.plan.churn` and `sim.plan.town`.
+Mistakes are `ScenarioError`s with the place of the mistake. `sim.plan.churn` and `sim.plan.town`
+draw from the laws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the scenario room asks of a protocol family: four functions in the family's module here."""
+"""The rules of a protocol family: four functions that its module in this folder must have."""
 
 from __future__ import annotations
 

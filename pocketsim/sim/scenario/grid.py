@@ -82,7 +82,7 @@ def slug(rung: Rung) -> str:
 def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
     """Return every field that takes a list; one value is a list of one.
 
-    The last varies fastest: what a figure's horizontal axis shows, mostly a rate.
+    The last varies fastest: mostly a rate, which is the horizontal axis of figures.
     """
     transport, workload = scenario.transport, scenario.workload
     lists: dict[str, Sequence[Any]] = {

@@ -84,7 +84,7 @@ def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = (
 def used(scenario: Scenario, tables: Own) -> dict[str, Used]:
     """Return what the run uses of each of the tables that `read` returned for a scenario.
 
-    Raises ScenarioError for one that says nothing about the run.
+    Raises ScenarioError for a table of which the run uses nothing.
     """
     found, duration_s = {}, scenario.run.duration
     for place, law in _named(scenario).items():
@@ -178,7 +178,7 @@ def _check_presence(scenario: Scenario, table: Table, place: str) -> None:
 
 
 def _check_nobody_elses(scenario: Scenario, table: Table) -> None:
-    """Refuse what the scenario's file says of phones that do not come and go as it says."""
+    """Refuse rows of phones whose churn is not that of the scenario's file."""
     phone, first = table.columns["phone"], 0
     for number, group in enumerate(scenario.devices):
         inside = (phone >= first) & (phone < first + group.count)

@@ -1,6 +1,6 @@
-"""A trace that somebody brings: who proposes to, or pays, whom, when and how much; a row for each.
+"""A user's trace of trades or payments: each row says who proposes to or pays whom, and when.
 
-Its place in a scenario is `workload.file`. The engine gets its columns as they stand.
+A scenario names it as `workload.file`. The engine gets its columns as they stand.
 """
 
 from __future__ import annotations
