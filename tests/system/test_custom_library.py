@@ -172,7 +172,7 @@ def failed(path, *overrides):
         (["protocol.options.patience_s=-1"], "at 0.177913999 s on phone 0: a timeout at -0.822"),
     ],
 )
-def test_what_its_machines_refuse_or_do_wrong_is_the_users_mistake(mine, overrides, said):
+def test_error_of_a_custom_machine_is_a_protocol_error(mine, overrides, said):
     assert said in failed(mine, *overrides)
 
 

@@ -192,9 +192,7 @@ def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp
     assert "must have at least one core, not 0" in again.stderr
 
 
-def test_what_a_batch_system_tells_every_process_of_a_job_its_parent_alone_takes(
-    scenario, root, tmp_path
-):
+def test_signal_to_all_processes_of_a_job_is_handled_by_the_parent(scenario, root, tmp_path):
     folder = tmp_path / "runs" / "small"
     for told in (True, False):
         process = started(scenario, root, tmp_path)

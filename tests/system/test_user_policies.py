@@ -87,7 +87,7 @@ def _last_s(rows):
     return stored.time_s[place] - sent.time_s[0]
 
 
-def test_what_a_policy_gives_up_is_withheld(mine):
+def test_message_that_a_policy_gives_up_is_withheld(mine):
     path = mine("""
         class Mine(TransportPolicy):
             def hand_over(self, to, size_bytes, now_s):
@@ -102,7 +102,7 @@ def test_what_a_policy_gives_up_is_withheld(mine):
     assert counts["stored"] == counts["sent"] - to_first
 
 
-def test_what_failed_is_tried_again_as_often_as_the_policy_says(mine):
+def test_failed_message_is_retried_as_often_as_the_policy_says(mine):
     path = mine("""
         class Mine(TransportPolicy):
             def failed(self, to, size_bytes, reason, attempts, now_s):
@@ -157,7 +157,7 @@ def test_attempts_are_those_of_each_message(mine):
     assert (rows_of(folder).of("lose").reason >= 0).sum() > 3
 
 
-def test_what_fails_at_once_and_is_tried_at_once_ends_the_run(mine):
+def test_immediate_retry_of_an_immediate_failure_ends_the_run(mine):
     path = mine("""
         class Mine(TransportPolicy):
             def failed(self, to, size_bytes, reason, attempts, now_s):
@@ -167,7 +167,7 @@ def test_what_fails_at_once_and_is_tried_at_once_ends_the_run(mine):
     assert text.endswith("was asked 100000 times and time did not go on")
 
 
-def test_what_waits_on_a_phone_that_goes_off_is_lost_with_a_reason(mine):
+def test_messages_waiting_on_a_phone_that_goes_off_are_lost_with_a_reason(mine):
     path = mine("""
         class Mine(TransportPolicy):
             def hand_over(self, to, size_bytes, now_s):
@@ -302,7 +302,7 @@ def test_custom_metrics_are_beside_the_others_of_each_repetition(mine):
         ("words", "in words: a metric must be a number, or None, not str 'many'"),
     ],
 )
-def test_what_is_no_metric_ends_the_run(mine, name, said):
+def test_invalid_metric_ends_the_run(mine, name, said):
     path = mine(METRICS)
     with pytest.raises(ProtocolError) as caught:
         ran(path, f"output.metrics=['mine.py:{name}']")

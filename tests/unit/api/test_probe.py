@@ -100,7 +100,7 @@ def test_a_log_has_the_figures_that_the_command_shows(cli, recorded):
         trade.values("rtt_ms_p5")
 
 
-def test_what_is_recorded_for_the_notebook_belongs_together(root, recorded):
+def test_recordings_of_the_notebook_are_complete_and_small(root, recorded):
     """Both are of one machine and one time; `python -m tools.record_loop` writes them."""
     report = root / "pocketsim/notebooks/loopback_report.json"
     assert {"sleep_overshoot", "udp_wake_up"} <= {

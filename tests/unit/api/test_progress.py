@@ -27,7 +27,7 @@ def off_a_terminal(monkeypatch):
     return said, spoke
 
 
-def test_what_is_left_follows_from_what_is_done():
+def test_remaining_time_follows_from_the_progress():
     meter = meters.Meter(total=4, started_s=100.0)
     meter.advance("udp-100B-16ps-0123456789ab", 0, 1.0)
     meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.25)
@@ -123,7 +123,7 @@ def test_a_label_is_no_markup_and_nothing_that_a_terminal_obeys():
     assert "[/x] [bold]\\x1b[31m" in shown.getvalue()
 
 
-def test_what_people_read_is_escaped(capsys):
+def test_printed_text_is_escaped(capsys):
     console.table("a\x1b]0;title\x07", ("head",), [("\x1b[2J",)])
     console.fail("one\nline\x1b[2J")
     said = capsys.readouterr()

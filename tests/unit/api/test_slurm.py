@@ -78,7 +78,7 @@ def test_arrays_are_read(array, found):
 
 
 @pytest.mark.parametrize("array", ["", "0", "0-9", "5%0", "5%", "1e2", "-3", "9" * 9])
-def test_what_is_no_array_is_refused(array):
+def test_invalid_array_is_refused(array):
     with pytest.raises(UserError, match=r"--array: .* is not such as 200, or 200%20"):
         slurm.elements_of(array, 24)
 
@@ -212,7 +212,7 @@ def test_unknown_time_limit_sets_no_deadline(element, said):
     assert "--before" not in element(SQUEUE=said)[1]["arguments"]
 
 
-def test_what_is_left_puts_an_element_back(element):
+def test_element_with_runs_left_is_requeued(element):
     done, _ = element("ran left failed", 4)
     assert done.returncode == 0
     assert element.requeued.read_text() == "requeue 17\n"

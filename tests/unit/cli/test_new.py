@@ -99,7 +99,7 @@ def test_a_copy_elsewhere_names_the_same_profiles(cli, tmp_path, scenario):
 
 @pytest.mark.parametrize("there", ["mine.toml", "mine_sweep.toml"])
 @pytest.mark.parametrize("kind", ["file", "folder", "dangling link"])
-def test_nothing_is_overwritten(cli, tmp_path, there, kind):
+def test_existing_files_are_not_overwritten(cli, tmp_path, there, kind):
     path = tmp_path / there
     if kind == "file":
         path.write_text("mine")
@@ -122,7 +122,7 @@ def test_invalid_name_is_exit_2(cli, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_to_run_next_can_be_pasted(cli):
+def test_suggested_command_can_be_pasted(cli):
     assert cli("new", "my studies/first").stderr == "next: pocketsim run 'my studies/first.toml'\n"
 
 

@@ -105,7 +105,7 @@ def test_standard_output_is_accepted_as_a_path(cli, run):
     assert cli("export", run, "-o", "/dev/stdout").stdout == expected
 
 
-def test_whatever_cannot_be_a_file_is_refused(tmp_path):
+def test_directories_and_broken_links_are_refused_as_targets(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for target, reason in ((tmp_path, "is a directory"), (tmp_path / "loop", "symbolic links")):
         with (
@@ -262,7 +262,7 @@ def test_a_file_of_the_users_that_has_the_name_of_a_temporary_one_stays(tmp_path
     assert [path.read_text() for path in theirs] == ["theirs", "theirs"]
 
 
-def test_what_is_written_to_standard_output_follows_what_is_there(run, tmp_path):
+def test_output_to_dev_stdout_is_appended(run, tmp_path):
     said = tmp_path / "said.txt"
     said.write_text("before\n")
     command = [sys.executable, "-m", "pocketsim.cli", "export", str(run), "-o", "/dev/stdout"]

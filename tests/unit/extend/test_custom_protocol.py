@@ -71,7 +71,7 @@ def test_a_manifest_has_every_option_under_its_name(document):
     assert "protocol.options.share" in point_values.of(loaded, rung.at)
 
 
-def test_its_file_is_part_of_what_a_run_depends_on_and_is_not_run(document):
+def test_run_digest_covers_the_protocol_file_without_running_it(document):
     before = resolve(load(document))[0].name
     document.with_name("mine.py").write_text(FILE + "raise SystemExit('run')\n")
     assert resolve(load(document))[0].name != before
@@ -100,7 +100,7 @@ def test_its_file_is_part_of_what_a_run_depends_on_and_is_not_run(document):
         (["transport.mode=none"], "transport.mode", "a trade takes a transport", "udp"),
     ],
 )
-def test_what_makes_no_sense_is_refused(document, overrides, key_path, reason, suggestion):
+def test_inconsistent_sections_are_refused(document, overrides, key_path, reason, suggestion):
     with pytest.raises(ScenarioError) as caught:
         load(document, overrides)
     found = caught.value

@@ -285,7 +285,7 @@ def test_error_bars_are_the_runs_intervals(tmp_path):
     assert found == expected
 
 
-def test_what_is_drawn_is_what_the_chart_says():
+def test_stacked_bars_start_where_the_one_before_ends():
     chart = go.Figure()
     chart.add_bar(x=[10, 20], y=["a", "b"], orientation="h", name="one")
     chart.add_bar(x=[1, 2], y=["a", "b"], orientation="h", name="two")
@@ -297,7 +297,7 @@ def test_what_is_drawn_is_what_the_chart_says():
 
 
 @pytest.mark.parametrize("trace", [go.Heatmap(z=[[1]]), go.Bar(x=["a"], y=[1])])
-def test_what_is_not_known_is_an_error(trace):
+def test_unsupported_traces_are_an_error(trace):
     with print_figures.style(), pytest.raises(TypeError, match="not drawn for print"):
         print_figures.drawn(go.Figure([trace]), "", print_figures.SINGLE_IN)
 

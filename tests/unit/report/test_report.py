@@ -64,7 +64,7 @@ def body(html: str) -> str:
     return html[html.index('<div class="page">') :]
 
 
-def test_nothing_is_loaded_from_elsewhere(html: str):
+def test_page_loads_nothing_from_the_network(html: str):
     page = html[: html.index("<script>")] + body(html)
     assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", page) == []
     assert "@import" not in page
@@ -261,7 +261,7 @@ def test_a_towns_day_is_drawn_offline_beside_online(town_dirs: list[Path]):
         assert [(shape.x0, shape.x1) for shape in chart.layout.shapes] == [(1.0, 2.0)]
 
 
-def test_what_a_sampled_trace_does_not_tell_is_not_drawn(town_dirs: list[Path]):
+def test_charts_that_a_sampled_trace_cannot_give_are_left_out(town_dirs: list[Path]):
     def sample(path: Path) -> None:
         found = json.loads((path / "metrics.json").read_text())
         for day in found["hourly"]:

@@ -188,7 +188,7 @@ def place(**values: Any) -> dict[str, points.Setting]:
     return {key: points.Setting(value, "", key.rpartition(".")[2]) for key, value in keys.items()}
 
 
-def test_what_only_one_transport_has_is_no_difference_of_its_own():
+def test_option_of_one_transport_is_no_difference_of_its_own():
     plain, eva = (
         place(transport__mode="udp"),
         place(transport__mode="eva", transport__eva__window=1),
@@ -237,7 +237,7 @@ def test_rate_of_a_sender_loop_is_not_multiplied_by_phones(tmp_path: Path):
     assert "phones" not in chart.layout.yaxis.title.text
 
 
-def test_what_phones_ask_for_while_they_are_off_is_named(tmp_path: Path):
+def test_requests_of_phones_that_are_off_are_named(tmp_path: Path):
     run = made(tmp_path, phones=20, workload={"kind": "poisson"}, churn={"session": {}})
     (series,) = as_series(load([run]))
     assert rates.rates(series).data[0].name == "asked for, were all phones on"

@@ -67,7 +67,7 @@ def test_one_repetition_is_no_row_of_boxes(tmp_path: Path):
     assert "box: quartiles" not in html
 
 
-def test_what_is_lost_keeps_the_curve_of_what_is_done_below_all(tmp_path: Path):
+def test_losses_keep_the_completion_curve_below_1(tmp_path: Path):
     losing = made(tmp_path / "losing", testing.Shape(lost_ratio=0.1))
     assert 'id="completion"' in page(tmp_path, [losing])
     (series,) = as_series(load([losing]))

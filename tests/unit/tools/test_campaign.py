@@ -131,7 +131,7 @@ def deliver(result):
     ("change", "wrong"),
     [(deliver, "more ended than were sent"), (forget("send"), "1 messages ended and were never")],
 )
-def test_what_is_not_accounted_for_is_told(places, monkeypatch, change, wrong):
+def test_unaccounted_messages_are_reported(places, monkeypatch, change, wrong):
     path = plain("trustchain", places)
     monkeypatch.setattr(checking, "_run", altered(change))
     _, found = checking.fate(path, twice=False)

@@ -195,7 +195,7 @@ def test_mistakes_are_one_line_and_exit_2(cli, tmp_path, old, new, place, hint):
 
 
 @pytest.mark.engine
-def test_what_is_no_valid_document_says_with_which_value(cli, tmp_path):
+def test_invalid_patched_document_names_the_value(cli, tmp_path):
     fit = tmp_path / "fit.toml"
     fit.write_text(SMALL.replace("[2, 4, 6]", "[0, 4, 6]"))
     done = cli("calibrate", "published", fit, "-o", tmp_path / "result.toml")

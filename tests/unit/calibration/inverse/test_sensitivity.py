@@ -65,7 +65,7 @@ def number(key, written, documents=(LAPTOP,)):
     return Number(documents, key, written)
 
 
-def test_what_a_row_depends_on_moves_it_by_as_much_as_it_does():
+def test_change_of_a_row_has_its_size_and_interval():
     entry = Doubling(ROWS, 3, Model(scatter=0.01)).entry(number("operations.sign.cpu", "25.2us"))
     assert entry.verdict == MOVES
     assert entry.doubled == "50.4us"
@@ -74,7 +74,7 @@ def test_what_a_row_depends_on_moves_it_by_as_much_as_it_does():
     assert 0 < entry.change.half_ratio < 0.1
 
 
-def test_what_only_scatters_moves_nothing():
+def test_scatter_alone_is_no_effect():
     model = Model(scatter=0.3)
     every = [
         number(f"operations.{name}.spread_sigma", 0.1)
@@ -110,7 +110,7 @@ SEED = tomllib.loads((doubling.key_paths.ROOT / ROWS[0].target.scenario).read_te
 
 
 @pytest.mark.parametrize("fresh", [100.0, 150.0], ids=["none", "the other way"])
-def test_what_one_seed_shows_another_has_to_confirm(fresh):
+def test_effect_must_be_confirmed_with_another_seed(fresh):
     class Lucky(Constant):
         def doubled(self, run, _repetition):
             return 50.0 if run["run"]["seed"] == SEED else fresh
@@ -188,7 +188,7 @@ def test_a_change_below_one_percent_counts_as_none():
     assert entry.rungs > 0
 
 
-def test_what_no_plan_holds_is_not_simulated():
+def test_number_in_no_plan_is_not_simulated():
     model = Model()
     study = Doubling(ROWS, 3, model)
     before = model.runs
@@ -285,7 +285,7 @@ def test_row_that_depends_on_one_number_has_index_1(tmp_path):
     assert model.runs == 2 * len(ROWS) * (1 + 4)
 
 
-def test_what_never_changes_has_no_index(tmp_path):
+def test_constant_answer_has_no_index(tmp_path):
     class Silent(Model):
         def _metrics(self, run):
             return {
@@ -410,7 +410,7 @@ def test_a_mistake_is_told_before_anything_runs(cli, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_interrupted_goes_on(cli, tmp_path):
+def test_interrupted_study_continues_from_its_journal(cli, tmp_path):
     out, one = tmp_path / "table.toml", "thinkpad_l13:operations.sign.cpu"
     options = ("--subset", "token_cryptography", "--repetitions", "2", "--samples", "0")
     done = cli("calibrate", "sensitivity", "-o", out, "--only", one, *options)

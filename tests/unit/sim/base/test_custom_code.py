@@ -137,7 +137,7 @@ def test_a_workload_may_be_empty(document):
         ("return 5", "'int' object is not iterable"),
     ],
 )
-def test_what_is_no_proposal_ends_the_run_with_its_place(document, body, said):
+def test_invalid_proposal_ends_the_run_with_its_place(document, body, said):
     head = "class Every:\n    def __init__(self, setting): pass\n\n"
     code = f"{head}    def proposals(self):\n        {body}\n"
     document.with_name("mine.py").write_text(code)
@@ -175,7 +175,7 @@ def test_a_class_chooses_among_the_neighbours_in_a_graph(document):
     assert len(around) == phones, "one neighbour of each"
 
 
-def test_whom_a_class_chooses_must_be_another_phone(document):
+def test_chosen_partner_must_be_another_phone(document):
     code = CODE.replace("(self.phone.number + 1) % self.phone.phones", "self.phone.number")
     document.with_name("mine.py").write_text(code)
     with pytest.raises(ProtocolError, match=r"at [0-9.]+ s on phone \d: must be another phone, of"):
@@ -243,7 +243,7 @@ def _of_repetition(document, *overrides):
         (["protocol.adversary.ratio=2"], "protocol.adversary", ""),
     ],
 )
-def test_what_makes_no_sense_is_refused(document, overrides, key, reason):
+def test_inconsistent_custom_sections_are_refused(document, overrides, key, reason):
     kind = "workload={kind='poisson', rate='4/s', payload='100B'}"
     with pytest.raises(ScenarioError) as caught:
         load(document, [kind, *overrides])
@@ -251,7 +251,7 @@ def test_what_makes_no_sense_is_refused(document, overrides, key, reason):
     assert reason in caught.value.reason
 
 
-def test_what_is_installed_goes_by_name_with_its_version(document, offered):
+def test_installed_class_goes_by_name_with_its_version(document, offered):
     package = offered(
         protocols="mine = pocketsim_mine.code:Mine", metrics="n = pocketsim_mine.code:rows"
     )
@@ -282,7 +282,7 @@ def test_what_is_installed_goes_by_name_with_its_version(document, offered):
         ("mine = math:Mine", "mine", "is no module in Python", None),
     ],
 )
-def test_what_is_offered_and_is_not_there_is_said(
+def test_missing_module_of_an_entry_point_is_reported(
     document, offered, entries, name, reason, suggestion
 ):
     offered(protocols=entries)

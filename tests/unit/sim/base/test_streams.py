@@ -83,7 +83,7 @@ LAWS = {
 @pytest.mark.parametrize(
     ("law", "mean", "error"), [(law, *case) for law, cases in LAWS.items() for case in cases]
 )
-def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, error):
+def test_draws_keep_mean_and_error(monkeypatch, law, mean, error):
     """Integrated over the one uniform number that a draw takes: no luck of a seed in it."""
     shares = iter(midpoints := (np.arange(40_000) + 0.5) / 40_000)
     monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
@@ -96,7 +96,7 @@ def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, erro
 
 
 @pytest.mark.parametrize(("law", "mean"), [(positive, 0.0), (probability, 0.0), (probability, 1.0)])
-def test_what_is_certain_but_for_its_error_is_off_by_that(monkeypatch, law, mean):
+def test_draws_at_a_bound_deviate_by_the_error(monkeypatch, law, mean):
     shares = iter(midpoints := (np.arange(20_000) + 0.5) / 20_000)
     monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
     drawn = np.array([law(1, "x", mean, 0.1) for _ in midpoints])

@@ -244,7 +244,7 @@ def test_more_rows_than_memory_holds_are_refused(tmp_path, monkeypatch, suffix):
     assert "more than 2 rows" in refused(write(tmp_path / f"table.{suffix}", GOOD)).reason
 
 
-def test_what_is_no_table_is_refused(tmp_path):
+def test_non_tables_are_refused(tmp_path):
     assert (
         refused(tmp_path / "a.xlsx").reason
         == "its name ends in none of .csv, .csv.gz, .parquet; save it as CSV"

@@ -59,7 +59,7 @@ def test_both_parts_keep_means_errors_and_correlation(correlation, per_byte_erro
     )
 
 
-def test_what_takes_nothing_but_by_the_byte_has_its_error_there():
+def test_cost_of_bytes_alone_errs_by_the_byte():
     said = {"cpu_s": 0.0, "wait_s": 0.0, "standard_error_s": 0.0, "per_byte_standard_error_s": 1e-9}
     fixed, per_byte = drawn({"sign": cost(**said)}, 500)
     assert not fixed.any()

@@ -141,7 +141,7 @@ def test_the_command_says_what_is_found_with_exit_3(cli, tmp_path):
     assert {one["profile"] for one in told["findings"]} == {"own.toml", "moto_g04s"}
 
 
-def test_what_is_clean_is_exit_0(cli):
+def test_clean_profile_is_exit_0(cli):
     done = cli("profile", "lint", "pocophone_f1", "probe")
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -154,7 +154,7 @@ def test_what_is_clean_is_exit_0(cli):
         ("broken.toml", "operations.sign.standard_error: is required"),
     ],
 )
-def test_what_check_refuses_is_exit_2(cli, tmp_path, name, said):
+def test_invalid_profile_is_exit_2(cli, tmp_path, name, said):
     broken = BASE.read_text().replace('standard_error = "1us"\n', "", 1)
     (tmp_path / "broken.toml").write_text(broken)
     done = cli("profile", "lint", "moto_g04s", name)

@@ -160,7 +160,7 @@ def test_drawn_costs_spread_as_their_standard_error():
     assert deviation == pytest.approx(sign["standard_error_s"], rel=0.2)
 
 
-def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
+def test_factor_of_a_repetition_has_mean_1_and_its_sigma():
     plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait_s": 1e-3}
     plain = {**plain, "operations": {**plain["operations"], "sign": cost}}

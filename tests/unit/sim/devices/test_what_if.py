@@ -106,7 +106,7 @@ def test_a_cost_of_the_implementations_own_takes_so_long_on_this_phone():
     assert now["operations"] == phone["operations"]
 
 
-def test_what_scales_with_an_operation_stays(scenario):
+def test_own_costs_that_scale_with_an_operation_stay(scenario):
     found = resolved(scenario, *RECONNECT)["implementation"]
     assert found["own_costs"]["native_call"]["scales_with"] == "verify"
     was, now = (columns(scenario, *RECONNECT, *more) for more in ([], [f"{KEY}.verify=3"]))
@@ -292,7 +292,7 @@ def test_mistakes_are_named(scenario, cost, place, reason):
     assert str(caught.value).startswith("--set: ")
 
 
-def test_what_is_measured_and_supposed_at_once_is_refused():
+def test_cost_both_measured_and_supposed_is_refused():
     path = catalog.PACKAGE / "scenarios/throughput/iroh_reconnect_100b.toml"
     with pytest.raises(ScenarioError, match=r"cost_factors\.iroh_bind says it already") as caught:
         load(path, [f"{KEY}.iroh_bind=2"])

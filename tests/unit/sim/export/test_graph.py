@@ -288,7 +288,7 @@ def test_amounts_are_those_of_the_plan(market):
     assert payment_amounts.cents(events(*sent[:-5]), resolved, 0).tolist() == planned[:-5]
 
 
-def test_nothing_is_invented_about_another_plan(market):
+def test_amounts_of_another_plan_are_unknown(market):
     resolved = market()
     sent = begun(build_plan(resolved, 1))
     assert payment_amounts.cents(events(*sent), resolved, 0) is None

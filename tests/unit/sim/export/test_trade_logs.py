@@ -201,7 +201,7 @@ def changed(**more):
         ("a.csv", "\udcff", "line 1: not UTF-8 text (byte 0)"),
     ],
 )
-def test_what_is_no_log_is_said(tmp_path, name, text, expected):
+def test_malformed_log_is_reported(tmp_path, name, text, expected):
     path = tmp_path / name
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ScenarioError) as caught:
@@ -222,7 +222,7 @@ def test_a_mark_of_byte_order_before_a_log_is_read_over(tmp_path, name, text):
     assert tables[1].equals(tables[0])
 
 
-def test_what_is_no_log_is_exit_2(cli, tmp_path):
+def test_malformed_log_is_exit_2(cli, tmp_path):
     # A reader in C++ ended the process at this.
     (tmp_path / "null.jsonl").write_text("null\n")
     done = cli("metrics", "null.jsonl")

@@ -53,7 +53,7 @@ def test_of_a_sampled_trace_what_was_done_is_scaled_up():
     assert {name: found[name]["mean"] for name in ALL} == pytest.approx(ALL)
 
 
-def test_what_takes_no_time_has_no_rate():
+def test_tasks_without_duration_have_no_rate():
     found = compute.measure(Columns.of(tasks(0, 0, 0)), NOTHING, resolved())
     assert tuple(found) == compute.NAMES
     assert all(math.isnan(value) for value in found.values())

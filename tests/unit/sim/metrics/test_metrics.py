@@ -177,7 +177,7 @@ def test_how_long_a_run_is_does_not_change_its_settled_success():
     assert [found["in_flight_ratio"] for found in shares] == pytest.approx([0.5, 19 / 39, 0])
 
 
-def test_what_a_full_log_missed_is_in_flight():
+def test_transactions_missed_by_a_full_log_are_in_flight():
     stored_unseen = [
         event(0.0, "send", 1),
         event(0.1, "send", 2),

@@ -98,7 +98,7 @@ def test_several_outages_are_all_outages():
     assert found["outage_completed_ratio"] == 1.0
 
 
-def test_what_a_payment_takes_is_over_the_completed_ones():
+def test_costs_per_payment_are_over_completed_payments():
     counters = {"contact_bytes": 600, "access_bytes": 1200}
     found = measure(ASKED, counters=counters, cpu_s={"sign": 0.02, "verify": 0.01})
     assert found["contact_bytes_per_payment"] == 200
@@ -318,7 +318,7 @@ def test_a_sampled_trace_tells_shares_and_times_and_what_is_counted():
     assert known["contact_bytes_per_payment"] == pytest.approx(20)
 
 
-def test_what_is_neither_completed_nor_lost_is_in_flight():
+def test_payment_neither_completed_nor_lost_is_in_flight():
     rows = [
         *(event(1.0, "send", 1), event(2.0, "store", 1), event(3.0, "unpayable", 2)),
         *(event(4.0, "send", 3), event(5.0, "lose", 3), event(6.0, "send", 4)),

@@ -88,7 +88,7 @@ def test_a_loss_ratio_is_of_what_was_on_the_air():
     assert measure(rows(), counters)["datagram_loss_ratio"] == 3 / 8
 
 
-def test_nothing_sent_loses_nothing_that_could_be_counted():
+def test_loss_ratio_without_datagrams_is_nan():
     assert np.isnan(measure(rows(), {})["datagram_loss_ratio"])
     assert measure(rows(), {"datagrams_sent": 3})["datagram_loss_ratio"] == 0.0
 

@@ -102,7 +102,7 @@ def test_churn_is_refused_or_drawn(town, session, gap):
         (lognormal(1.0, 1.0, 1e-10), "longest", "is less than a nanosecond"),
     ],
 )
-def test_what_cannot_be_drawn_is_named(town, session, key, reason):
+def test_law_that_cannot_be_drawn_is_named(town, session, key, reason):
     with pytest.raises(ScenarioError) as caught:
         churn(town, session, GAP)
     # Overrides are to blame; a mistake in the file names the file.

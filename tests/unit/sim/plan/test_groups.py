@@ -89,7 +89,7 @@ def test_mistakes_are_named(tmp_path, mistake):
         ),
     ],
 )
-def test_what_has_no_rate_or_churn_of_its_own_is_refused(path, override, expected):
+def test_group_settings_without_use_are_refused(path, override, expected):
     with pytest.raises(ScenarioError) as caught:
         load(catalog.PACKAGE / f"scenarios/{path}.toml", [override])
     assert str(caught.value).startswith(f"--set: {expected}")

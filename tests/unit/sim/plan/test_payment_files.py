@@ -126,7 +126,7 @@ def pairs(plan):
     return list(zip(near["phone_a"].tolist(), near["phone_b"].tolist(), strict=True))
 
 
-def test_who_is_near_whom_may_be_of_a_file_or_nobody(bring):
+def test_contacts_of_payments_may_come_from_a_file_or_be_absent(bring):
     document = bring("1,0,1,5\n")
     assert pairs(planned(document)) == [(0, 1)]
     links = "links={ble={share=1.0, rate='59kBps', latency='30ms'}}"
@@ -189,7 +189,7 @@ def test_trades_are_no_payments_nor_payments_trades(bring):
         ("workload={kind='paced', rate='1/s', payload='9B'}", "workload.kind", '"town" or "trace"'),
     ],
 )
-def test_what_does_not_fit_is_refused(bring, override, place, reason):
+def test_inconsistent_payment_scenarios_are_refused(bring, override, place, reason):
     with pytest.raises(ScenarioError) as caught:
         bring("1,0,1,9\n", override)
     assert caught.value.key_path == place

@@ -90,7 +90,7 @@ def test_plan_types_match_the_engine(root):
             assert kind in rust_types(python[name][field]), f"{name}.{field}"
 
 
-def test_what_is_built_is_the_typed_plan(root, scenario, town):
+def test_built_plan_matches_its_types(root, scenario, town):
     paths = ("tokens/market", "eva/window", "tokens/sign_and_verify")
     shipped = [
         resolve(load(root / f"pocketsim/scenarios/{path}.toml"))[0].resolved for path in paths
@@ -113,7 +113,7 @@ def test_missing_and_unknown_options_are_refused():
             plans.run({**plan, "transport": transport})
 
 
-def test_what_does_not_fit_a_column_is_a_mistake():
+def test_value_beyond_a_column_type_is_refused():
     for value in (2**32, -1):
         with pytest.raises(AssertionError, match="does not fit"):
             typed.numbers(np.array([value]))

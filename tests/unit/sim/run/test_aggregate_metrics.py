@@ -44,7 +44,7 @@ def test_percentiles_of_buckets_are_numpys_of_their_middles():
     assert found == pytest.approx(np.percentile(middles, percents))
 
 
-def test_nothing_has_no_percentile_and_no_mean():
+def test_empty_histogram_has_no_percentile_and_no_mean():
     assert np.isnan(histograms.percentiles_s([NOTHING, NOTHING], (50, 95))).all()
     assert np.isnan(histograms.mean_s(NOTHING))
 
@@ -152,7 +152,7 @@ def test_a_run_without_events_has_the_metrics_of_one_with_them(pair):
 
 
 @pytest.mark.engine
-def test_its_directory_has_histograms_instead_of_events(pair):
+def test_run_directory_has_histograms_instead_of_events(pair):
     _, bare = pair
     assert rundir.is_run(bare)
     assert not (bare / rundir.EVENTS).exists()
@@ -170,7 +170,7 @@ def test_its_directory_has_histograms_instead_of_events(pair):
 
 @pytest.mark.engine
 @pytest.mark.parametrize("form", ["csv", "graphml", "json"])
-def test_what_needs_events_says_that_there_are_none(pair, form):
+def test_exports_of_a_run_without_events_are_refused(pair, form):
     _, bare = pair
     said = CliRunner().invoke(app, ["export", str(bare), "--to", form]).exception
     assert isinstance(said, ScenarioError)
@@ -209,7 +209,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("protocol", "output", "reason"), REFUSED)
-def test_what_takes_events_is_refused(scenario, protocol, output, reason):
+def test_outputs_that_need_events_are_refused(scenario, protocol, output, reason):
     (scenario.parent / "mine.py").write_text("def one(part, resolved):\n    return 1.0\n")
     text = scenario.read_text().replace('payload = "100B"', 'payload = "1kB"')
     sections = f'[protocol]\n{protocol}\n[output]\ntrace = "metrics"\n{output}\n'

@@ -88,7 +88,7 @@ def test_a_library_without_end_is_not_read(document, monkeypatch):
         (["transport.mode=none"], "transport.mode", "a trade takes a transport", "udp"),
     ],
 )
-def test_what_makes_no_sense_is_refused(document, overrides, key_path, reason, suggestion):
+def test_inconsistent_sections_are_refused(document, overrides, key_path, reason, suggestion):
     with pytest.raises(ScenarioError) as caught:
         load(document, overrides)
     found = caught.value

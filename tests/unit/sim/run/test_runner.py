@@ -329,7 +329,7 @@ def test_progress_is_told(scenario, tmp_path):
     assert runner.repetition_count(tasks) == 0
 
 
-def test_what_progress_raises_comes_back_when_the_child_has_ended(scenario, tmp_path, fake_engine):
+def test_error_of_a_progress_callback_is_raised_after_the_child(scenario, tmp_path, fake_engine):
     told, ended = [], tmp_path / "ended"
     fake_engine.setenv("FAKE_CHATTER", "1")
     fake_engine.setenv("FAKE_LOG", str(ended))

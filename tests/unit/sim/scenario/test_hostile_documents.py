@@ -224,7 +224,7 @@ def test_the_originals_are_read(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("drawn", [damage, altered])
 @pytest.mark.parametrize("name", READERS)
-def test_what_is_wrong_is_refused_in_a_line(name, drawn):
+def test_invalid_documents_are_refused_in_one_line(name, drawn):
     @SOME
     @given(drawn(name))
     def check(content):

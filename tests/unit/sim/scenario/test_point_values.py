@@ -57,7 +57,7 @@ def test_point_has_the_values_of_its_rung(scenario):
     }
 
 
-def test_what_an_override_puts_in_is_its_leaves(scenario):
+def test_overridden_table_appears_by_its_leaves(scenario):
     table = "churn={session={distribution='weibull',shape=0.5,scale='20s'},"
     table += "gap={distribution='lognormal',median='5s',sigma=1.0}}"
     found = points(scenario, table, "devices[0].access={home_wifi=1.0}")[0]

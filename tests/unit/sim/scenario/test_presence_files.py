@@ -299,7 +299,7 @@ def test_parquet_and_csv_give_the_same_plan(folder):
     assert plan_of(path, "churn.file=churn.parquet") == plan_of(path)
 
 
-def test_what_spreadsheets_write_is_read(folder):
+def test_files_from_spreadsheets_are_read(folder):
     path, file = folder / "churn_file.toml", folder / "churn.csv"
     before, text = plan_of(path), file.read_text()
     header, *rows = text.splitlines()
@@ -407,7 +407,7 @@ def test_contact_file_applies_to_every_family_that_sends(root, folder):
 
 
 @pytest.mark.parametrize("kind", ["churn", "contacts"])
-def test_what_is_wrong_in_a_block_is_told_before_the_rest_is_read(folder, monkeypatch, kind):
+def test_mistake_in_a_block_is_reported_before_reading_on(folder, monkeypatch, kind):
     monkeypatch.setattr(tables, "_BLOCK_ROWS", 1000)
     whose = {"phone": [1] * 9000} if kind == "churn" else {"phone_a": [1] * 9000}
     times = ("on_s", "off_s") if kind == "churn" else ("begin_s", "end_s")
