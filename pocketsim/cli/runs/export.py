@@ -57,7 +57,7 @@ def export(
     ] = None,
     repetition: Annotated[
         int | None,
-        typer.Option(help="Which repetition; without, 0, and all for csv.", metavar="N"),
+        typer.Option(help="Number of the repetition; default 0, of csv all.", metavar="N"),
     ] = None,
 ) -> None:
     """Write a run as CSV, as a graph, as a timeline, or as tokens."""

@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913 - each is an option
     allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run what a sweep still lacks; prints the run directories that are there then.
+    """Run the missing runs of a sweep; prints all run directories that exist then.
 
     Exit 4 if some runs failed, were left for want of time, or are still being run by another
     process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
