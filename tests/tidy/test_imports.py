@@ -238,7 +238,7 @@ def test_values_that_determine_a_run_are_typed(repository: list[Path], root: Pat
     """With these types mypy knows every key of what a run is made of and leaves; `Any` has all."""
     typed = {
         *("resolved", "workload", "transport", "network", "plan", "contents", "profile"),
-        *("job", "told", "summaries", "manifest", "metrics"),
+        *("job", "output", "outputs", "told", "summaries", "manifest", "metrics"),
     }
     loose = [
         f"{path.relative_to(root)}:{node.lineno} {name}: {ast.unparse(node.annotation)}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pocketsim.sim.base.engine_output import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.scenario.resolved import Resolved
@@ -79,8 +79,8 @@ def ledger(
     told: dict[str, Any] = {name: every[name] for name in NOTHING if name != "own"} | {"own": {}}
     of_ledger = {**told, "ledger": histograms.from_engine(none)}
     events = trace.from_engine(every, 0)
-    full = metrics.measure(events, resolved, [cast("Told", told)])
-    bare = metrics.measure(None, resolved, [cast("Told", of_ledger)])
+    full = metrics.measure(events, resolved, [cast("EngineOutput", told)])
+    bare = metrics.measure(None, resolved, [cast("EngineOutput", of_ledger)])
     for name in ("counts", "fates"):
         if full[name] != bare[name]:
             yield f"{name} are {full[name]}, without events {bare[name]}"

@@ -30,8 +30,8 @@ Rungs = dict[RungKey, "Mapping[str, Any]"]
 
 
 @dataclass(frozen=True)
-class Null:
-    """What a null model says of a row: its value, and how that is judged where it is."""
+class Baseline:
+    """What a baseline says of a row: its value, and how that is judged where it is."""
 
     value: float
     error_ratio: float | None
@@ -84,7 +84,7 @@ class Comparison:
     metric: str = ""
     statistic: str = ""
     reading: str = ""
-    nulls: Mapping[str, Null] = field(default_factory=dict)
+    nulls: Mapping[str, Baseline] = field(default_factory=dict)
 
 
 def blank(row: published.Row) -> Comparison:

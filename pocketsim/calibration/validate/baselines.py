@@ -9,7 +9,8 @@
 
 docs/validation.md has a table of what each answers.
 The first two answer as simulations do, with metrics by rung. The third is made of those published
-figures that a group compares by their size. What a null does not know, it does not answer. Pure.
+figures that a group compares by their size. Of rows that a baseline cannot know it says nothing.
+Pure.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-OwnClass = TypedDict("OwnClass", {"class": str, "digest": str, "options": dict[str, Any]})
+CustomClass = TypedDict("CustomClass", {"class": str, "digest": str, "options": dict[str, Any]})
 """A custom class in a resolved scenario, and what it is given.
 
 `class` is "mine.py:Mine", by its file's name without its folder, or "package.module:Mine" of what

@@ -95,7 +95,7 @@ class AggregateSummary(TypedDict):
     stores_unheld: int
 
 
-class Told(TypedDict):
+class EngineOutput(TypedDict):
     """What the engine tells of one repetition beside its trace; empty where nothing was told.
 
     `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
@@ -114,7 +114,7 @@ class Told(TypedDict):
     ledger: NotRequired[AggregateSummary]
 
 
-NOTHING: Told = {
+NOTHING: EngineOutput = {
     "counters": {},
     "cpu_s": {},
     "kept_cents": {},

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pocketsim.sim.importing.source_data import Found, Options
+    from pocketsim.sim.importing.source_data import Options, SourceData
 
 
-def read(form: str, path: Path, options: Options) -> Found:
+def read(form: str, path: Path, options: Options) -> SourceData:
     """Return what the source at `path` holds; raises ScenarioError for what is not of its format.
 
     An option that the format does not take is refused.
@@ -42,7 +42,7 @@ def read(form: str, path: Path, options: Options) -> Found:
 _TIMES = ("--time-unit", "--origin")
 _CONTACTS = (*_TIMES, "--window")
 _GRAPH = ("--undirected",)
-FORMATS: dict[str, tuple[Callable[[Path, Options], Found], tuple[str, ...]]] = {
+FORMATS: dict[str, tuple[Callable[[Path, Options], SourceData], tuple[str, ...]]] = {
     "one": (the_one.read, _CONTACTS),
     "haggle": (haggle.read, _CONTACTS),
     "crawdad": (haggle.read, _CONTACTS),

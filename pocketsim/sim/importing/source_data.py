@@ -48,7 +48,7 @@ class Rows:
 
 
 @dataclass
-class Found:
+class SourceData:
     """All that was found in a source.
 
     `rows` counts its rows without comments and headers, `dropped` by reason those that are not in
@@ -75,7 +75,7 @@ class Found:
         return ~rows
 
 
-class Gathered:
+class ColumnBlocks:
     """Columns that come in blocks."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 from pocketsim.sim.importing.lines import Block, Form, Head, blocks
 from pocketsim.sim.importing.numbering import Names
-from pocketsim.sim.importing.source_data import Found, Gathered, Options, Rows, units_per_s
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, Rows, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 class _Trace:
     """What was read of a trace: changes of connections, messages, and the time of its last line."""
 
-    found: Found
-    changes: Gathered = field(default_factory=Gathered)
-    messages: Gathered = field(default_factory=Gathered)
+    found: SourceData
+    changes: ColumnBlocks = field(default_factory=ColumnBlocks)
+    messages: ColumnBlocks = field(default_factory=ColumnBlocks)
     last: float = -np.inf
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return contacts and messages; raises ScenarioError with the first row that is no event."""
-    trace = _Trace(Found("StandardEventsReader", per_s=units_per_s(options.time_unit or "s")))
+    trace = _Trace(SourceData("StandardEventsReader", per_s=units_per_s(options.time_unit or "s")))
     for block in blocks(path, _FORM, Head([], [])):
         _add(trace, block)
     found, changes = trace.found, trace.changes.rows()

@@ -24,7 +24,7 @@ from pocketsim.sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.sim.base.engine_output import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
@@ -69,7 +69,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return (*METRICS, OF_TRANSFERS)
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
+def measure(part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str, Any]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     Of a sampled trace, counts are scaled up by its share.
@@ -79,7 +79,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
     took_ms = 1e3 * (delivered.time_s - times_by_message(sent, delivered))
     known_ms = took_ms[np.isfinite(took_ms)]
     took = Sample.of(took_ms)
-    on_air = told["counters"].get("datagrams_sent", 0)
+    on_air = output["counters"].get("datagrams_sent", 0)
     return {
         "delivery_count": delivered.time_s.size / share,
         "deliveries_per_transaction": ratio(known_ms.size, sent.time_s.size),
@@ -88,7 +88,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
         "delivery_ms": took,
         "delivery_ms_mean": float(known_ms.mean()) if known_ms.size else math.nan,
         "datagrams_per_transaction": ratio(on_air, sent.time_s.size / share),
-        **losses(told["counters"]),
+        **losses(output["counters"]),
     }
 
 
@@ -102,13 +102,13 @@ def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
     return {"observed": {kind: _observed(kind, parts, share) for kind in kinds}}
 
 
-def of_ledger(told: Told, _resolved: Resolved) -> dict[str, Any]:
+def of_ledger(output: EngineOutput, _resolved: Resolved) -> dict[str, Any]:
     """Return what `measure` does, of a run without events.
 
     A ledger knows until its first delivery when a transaction was sent: where there are further
     ones, how long they took is undefined.
     """
-    found, counters = told["ledger"], told["counters"]
+    found, counters = output["ledger"], output["counters"]
     sent, took = found["all"]["sent"], found["delivery"]
     sample, mean_s = EMPTY, math.nan
     if histograms.count(took) == found["deliveries_sent"]:
@@ -125,9 +125,9 @@ def of_ledger(told: Told, _resolved: Resolved) -> dict[str, Any]:
     }
 
 
-def beside_of_ledger(told: Sequence[Told]) -> dict[str, Any]:
+def beside_of_ledger(outputs: Sequence[EngineOutput]) -> dict[str, Any]:
     """Return what `beside` does, of a run without events."""
-    seen = [said["ledger"]["observed"] for said in told]
+    seen = [said["ledger"]["observed"] for said in outputs]
     found = {}
     for kind in sorted({kind for each in seen for kind in each}):
         counted = [each.get(kind, (0, 0)) for each in seen]

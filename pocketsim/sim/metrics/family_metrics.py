@@ -10,12 +10,12 @@ from pocketsim.sim.base.families import family
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.base.engine_output import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Output, Resolved
     from pocketsim.sim.trace.columns import Columns
 
 
-class Part(Protocol):
+class FamilyMetrics(Protocol):
     """The metrics of a family beside those that all runs have (`sim.metrics.trades`).
 
     `RATIOS` lie between 0 and 1: by name, what counts the trials that each is a share of, or None
@@ -33,7 +33,7 @@ class Part(Protocol):
     def names(self, resolved: Resolved) -> tuple[str, ...]:
         """Return the names of the metrics."""
 
-    def measure(self, part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
+    def measure(self, part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str, Any]:
         """Return the metrics of one repetition; NaN for what it does not define.
 
         Beside them there may be what intervals need: the counts of `RATIOS`, and the
@@ -43,10 +43,10 @@ class Part(Protocol):
     def beside(self, parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
         """Return what metrics.json has of all repetitions beside metrics."""
 
-    def of_ledger(self, told: Told, resolved: Resolved) -> dict[str, Any]:
+    def of_ledger(self, output: EngineOutput, resolved: Resolved) -> dict[str, Any]:
         """Return what `measure` does, of a run without events: where a family has a ledger."""
 
-    def beside_of_ledger(self, told: Sequence[Told]) -> dict[str, Any]:
+    def beside_of_ledger(self, outputs: Sequence[EngineOutput]) -> dict[str, Any]:
         """Return what `beside` does, of such a run."""
 
 
@@ -58,7 +58,7 @@ def traced_share(output: Output) -> float:
     return output["sample_ratio"] if output["trace"] == "sampled" else 1.0
 
 
-def of(resolved: Resolved) -> Part:
-    """Return the part of a run's family."""
+def of(resolved: Resolved) -> FamilyMetrics:
+    """Return the metrics of a run's family."""
     name = family(resolved["protocol"]["kind"]).module
-    return cast("Part", importlib.import_module(f"{__package__}.{name}"))
+    return cast("FamilyMetrics", importlib.import_module(f"{__package__}.{name}"))

@@ -62,26 +62,26 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.engine_output import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
 
 
 def measure(
-    events: pa.Table | None, resolved: Resolved, told: Sequence[Told] | None = None
+    events: pa.Table | None, resolved: Resolved, outputs: Sequence[EngineOutput] | None = None
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
-    Without events (`output.trace = "metrics"`) it is of what the engine's ledger says in `told`,
+    Without events (`output.trace = "metrics"`) it is of what the engine's ledger says in `outputs`,
     and has `quantile_error`: by how much quantiles may be off, as a share of them.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
     share of transactions kept; `counts`, and `fates`, which are the same of each repetition, stay
-    what was traced. `told` is what the engine says of each repetition; without it what it tells is
-    None or left out.
+    what was traced. `outputs` are the engine's of each repetition; without them, what they would
+    tell is None or left out.
     """
     repetitions, share = resolved["run"]["repetitions"], traced_share(resolved["output"])
-    every = told or [NOTHING] * repetitions
+    every = outputs or [NOTHING] * repetitions
     if events is None:
         measured, beside = _of_ledgers(every, resolved)
     else:
@@ -102,37 +102,38 @@ def measure(
         "metrics": predicted.beside(
             _metrics(names(resolved), rows, _kinds(resolved), resolved["run"]["seed"]), resolved
         ),
-        **_spent(told or []),
+        **_spent(outputs or []),
         **beside,
     }
 
 
 def _of_events(
-    events: pa.Table, told: Sequence[Told], resolved: Resolved
+    events: pa.Table, outputs: Sequence[EngineOutput], resolved: Resolved
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what each repetition achieved, and what metrics.json has beside it, by their rows."""
     share, family = traced_share(resolved["output"]), family_metrics.of(resolved)
-    parts = [Columns.of(part) for part in split(events, len(told))]
+    parts = [Columns.of(part) for part in split(events, len(outputs))]
     rows = [
         trades.of_all(part, resolved["run"]["duration_s"], share)
         | family.measure(part, said, resolved)
-        for part, said in zip(parts, told, strict=True)
+        for part, said in zip(parts, outputs, strict=True)
     ]
     return rows, {**family.beside(parts, resolved), **_fates(parts)}
 
 
 def _of_ledgers(
-    told: Sequence[Told], resolved: Resolved
+    outputs: Sequence[EngineOutput], resolved: Resolved
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what `_of_events` does, by what was added up of rows that were not kept."""
-    family, found = family_metrics.of(resolved), [said["ledger"] for said in told]
+    family, found = family_metrics.of(resolved), [said["ledger"] for said in outputs]
     rows = [
-        aggregate_metrics.of_all(said["ledger"]) | family.of_ledger(said, resolved) for said in told
+        aggregate_metrics.of_all(said["ledger"]) | family.of_ledger(said, resolved)
+        for said in outputs
     ]
     ended = [aggregate_metrics.fates(statement) for statement in found]
     return rows, {
         "quantile_error": max(statement["quantile_error"] for statement in found),
-        **family.beside_of_ledger(told),
+        **family.beside_of_ledger(outputs),
         "counts": fates.total(ended),
         "fates": ended,
     }
@@ -210,7 +211,7 @@ def interval_of_mean(
     return Interval(-math.inf, math.inf, "t")
 
 
-def _own(said: Told) -> dict[str, float]:
+def _own(said: EngineOutput) -> dict[str, float]:
     """Return what custom functions made of a repetition."""
     return {name: math.nan if value is None else value for name, value in said["own"].items()}
 
@@ -253,10 +254,10 @@ def _of_ratio(name: str, known: Sequence[Mapping[str, Any]], kinds: _Kinds) -> I
     return of_shares(values, [row[trials] * kinds.share for row in known])
 
 
-def _spent(told: Sequence[Told]) -> dict[str, Any]:
+def _spent(outputs: Sequence[EngineOutput]) -> dict[str, Any]:
     """Return core seconds by operation and joules by component, where the engine tells them."""
-    found = {"cpu_s": _by_name([said["cpu_s"] for said in told])} if told else {}
-    energy_j = [said["energy_j"] for said in told]
+    found = {"cpu_s": _by_name([said["cpu_s"] for said in outputs])} if outputs else {}
+    energy_j = [said["energy_j"] for said in outputs]
     return {**found, "energy_j": _by_name(energy_j)} if any(energy_j) else found
 
 

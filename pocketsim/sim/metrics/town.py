@@ -28,7 +28,7 @@ from pocketsim.sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.base.engine_output import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved, Tokens
     from pocketsim.sim.trace.columns import Columns
 
@@ -60,20 +60,20 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return NAMES
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
+def measure(part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str, Any]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     Of a sampled trace, payments are scaled up by its share; it has too few rows for what goes over
     all tokens, so those are NaN.
     """
-    counters = told["counters"]
+    counters = output["counters"]
     outages = [(outage["start_s"], outage["end_s"]) for outage in resolved["outages"]]
     whole = _is_whole(resolved)
     found = {
         **_payments(part, outages),
         **_counts(part, traced_share(resolved["output"])),
         **(_tokens(part, resolved, outages) if whole else {}),
-        **(_cheats(part, told["kept_cents"]) if whole else {}),
+        **(_cheats(part, output["kept_cents"]) if whole else {}),
         **_found_out(counters),
         **_money(counters),
     }
@@ -84,7 +84,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
     found |= {
         "contact_bytes_per_payment": ratio(counters.get("contact_bytes", 0), completed),
         "access_bytes_per_payment": ratio(counters.get("access_bytes", 0), completed),
-        "cpu_ms_per_payment": ratio(1e3 * sum(told["cpu_s"].values()), completed),
+        "cpu_ms_per_payment": ratio(1e3 * sum(output["cpu_s"].values()), completed),
     }
     return dict.fromkeys(NAMES, math.nan) | found
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import MachineOptions
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.presence_files import Own
+    from pocketsim.sim.scenario.presence_files import PresenceTables
     from pocketsim.sim.scenario.resolved import Resolved
 
 
@@ -105,7 +105,7 @@ def _simgrid_library(resolved: Resolved) -> str | None:
     return str(simgrid_file()) if resolved["run"]["fidelity"] == "flow" else None
 
 
-def _own(resolved: Resolved, files: Mapping[str, str]) -> Own:
+def _own(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
     """Return the tables that the scenario names, by the key path of their file."""
     groups = (group.get("churn") for group in resolved["devices"])
     named = (resolved["churn"], resolved["contacts"], *groups)
@@ -207,7 +207,7 @@ def _outages(resolved: Resolved) -> list[plan.Outage]:
     ]
 
 
-def _churn(resolved: Resolved, name: str, people: Population, own: Own) -> Transitions:
+def _churn(resolved: Resolved, name: str, people: Population, own: PresenceTables) -> Transitions:
     """Return the transitions of all phones but the tokens' authority, which is a server."""
     lanes = Lanes(resolved["run"]["seed"], f"{name}/churn")
     duration_s = resolved["run"]["duration_s"]

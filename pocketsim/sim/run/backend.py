@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Heard = Callable[[int, float], None]
 
 
-class Maker(Protocol):
+class Backend(Protocol):
     """Makes runs for any number of threads, of which `jobs` are worth while."""
 
     jobs: int
@@ -40,7 +40,7 @@ class Maker(Protocol):
         """End what is under way and make nothing more; may be called again."""
 
 
-class Here:
+class LocalBackend:
     """Makes runs in child processes, `jobs` repetitions at a time."""
 
     def __init__(self, jobs: int) -> None:
@@ -48,7 +48,7 @@ class Here:
         self._children = Children(jobs)
 
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
-        """Do as `Maker.make` says; its seconds are those of its children, each on one core."""
+        """Do as `Backend.make` says; its seconds are those of its children, each on one core."""
         count = order["resolved"]["run"]["repetitions"]
         whole: Assembly = {
             "resolved": order["resolved"],

@@ -1,4 +1,4 @@
-"""A maker of runs on the workers of a dask scheduler, which may come and go.
+"""A backend that makes runs on the workers of a dask scheduler, which may come and go.
 
 A worker gets an order with the contents of its data files, and returns the contents of the run
 directory: no folder is shared. A worker with other versions of our code makes nothing. What a run
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pocketsim.sim.base.build import versions
 from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, UserError
 from pocketsim.sim.run import children
-from pocketsim.sim.run.backend import Here
+from pocketsim.sim.run.backend import LocalBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class Refused(NamedTuple):
 Given = Made | Crashed | Refused
 
 
-class Pool:
+class DaskBackend:
     """Makes runs on the workers of a client, of which it has `jobs` at a time.
 
     All of their files, or with `whole` False their metrics alone. What a worker had that is lost,
@@ -77,7 +77,7 @@ class Pool:
         self._stopped = False
 
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
-        """Do as `Maker.make` says; raises EnvironmentMissingError for a worker that cannot."""
+        """Do as `Backend.make` says; raises EnvironmentMissingError for a worker that cannot."""
         try:
             made = self._made(order, failed)
         finally:
@@ -195,7 +195,7 @@ def made(order: Order, contents: Mapping[str, bytes], wanted: list[str] | None) 
             for digest, content in contents.items()
         }
         try:
-            core_s = _here(worker.state.nthreads).make(
+            core_s = _local(worker.state.nthreads).make(
                 {**order, "files": files}, folder, failed, lambda _repetition, _share: None
             )
         except EngineError as error:
@@ -205,9 +205,9 @@ def made(order: Order, contents: Mapping[str, bytes], wanted: list[str] | None) 
 
 
 @functools.cache
-def _here(threads: int) -> Here:
-    """Return the one maker of this process, whose children go with it."""
-    return Here(threads)
+def _local(threads: int) -> LocalBackend:
+    """Return the one backend of this process, whose children go with it."""
+    return LocalBackend(threads)
 
 
 def _written(path: Path, content: bytes) -> Path:

@@ -62,7 +62,7 @@ class Metrics(TypedDict):
     point: dict[str, Value]
 
 
-class Told(TypedDict):
+class RepetitionRecord(TypedDict):
     """What a manifest has of a repetition; the key where the run keeps tokens."""
 
     counters: NotRequired[dict[str, int]]
@@ -76,7 +76,7 @@ class Manifest(TypedDict):
     point: dict[str, Value]
     profiles: dict[str, str]
     implementation: dict[str, str]
-    repetitions: list[Told]
+    repetitions: list[RepetitionRecord]
     final_index: list[int] | None
 
 

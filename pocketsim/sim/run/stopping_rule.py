@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pocketsim.sim.run.sweep_document import Goal
 
 
-def to_add(count: int, known: int, mean: float, found: Interval, wanted: Goal, most: int) -> int:
+def repetitions_to_add(
+    count: int, known: int, mean: float, found: Interval, wanted: Goal, most: int
+) -> int:
     """Return how many repetitions to add to the `count` there are; 0 where it is enough.
 
     `found` is the interval of the `mean` of the `known` ones, which have a value. The total never

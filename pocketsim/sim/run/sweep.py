@@ -145,7 +145,7 @@ class Sweep:
         known = [value for value in values[wanted.metric] if math.isfinite(value)]
         mean = float(np.mean(known)) if known else math.nan
         found = interval_of_mean(wanted.metric, values, there[0].rung.resolved)
-        return stopping_rule.to_add(count, len(known), mean, found, wanted, most)
+        return stopping_rule.repetitions_to_add(count, len(known), mean, found, wanted, most)
 
     def _values(self, there: Sequence[Run]) -> dict[str, list[float]]:
         """Return the values of each metric, in all repetitions of some runs."""

@@ -16,7 +16,7 @@ from pocketsim.sim.base.documents import (
     Duration,
     Section,
     Sizes,
-    ladder_schema,
+    list_schema,
     one_or_list,
     written,
 )
@@ -41,14 +41,14 @@ Task = Literal[
     "handle_packet",
 ]
 Tasks = Annotated[
-    list[Task], BeforeValidator(one_or_list), ladder_schema({"enum": [*get_args(Task)]})
+    list[Task], BeforeValidator(one_or_list), list_schema({"enum": [*get_args(Task)]})
 ]
 THREADS_MAX = 1024
 """No device has so many cores, and beyond those a thread gains nothing; each takes memory."""
 Threads = Annotated[
     list[Annotated[int, Field(ge=1, le=THREADS_MAX)]],
     BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
+    list_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
 ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.base.custom_code import OwnClass
+    from pocketsim.sim.base.custom_code import CustomClass
 
 
 def _option(value: Any) -> Any:
@@ -49,7 +49,7 @@ Option = Annotated[
 Name = Annotated[str, Field(min_length=1)]
 
 
-class OwnSection(Section):
+class CustomSection(Section):
     """A custom class and its options."""
 
     class_: Name = Field(
@@ -61,7 +61,7 @@ class OwnSection(Section):
 
 
 @dataclass(frozen=True)
-class OwnCode:
+class CustomCode:
     """A class or function as it was found: its file's absolute path and SHA-256, in hex.
 
     `told` is what a resolved scenario calls it: "mine.py:Mine", or "package.module:Mine" of what
@@ -75,7 +75,7 @@ class OwnCode:
     is_installed: bool = False
 
 
-def find(path: Path, key: str, text: str, group: str, *, is_function: bool = False) -> OwnCode:
+def find(path: Path, key: str, text: str, group: str, *, is_function: bool = False) -> CustomCode:
     """Return what the scenario at `path` names by `text` under `key`.
 
     Raises ScenarioError where it is not so named, or its file is not there or does not define it.
@@ -89,15 +89,15 @@ def find(path: Path, key: str, text: str, group: str, *, is_function: bool = Fal
         raise ScenarioError(path, key, reason)
     file = beside(path, key, match[1])
     digest = _digest(file, match[2], is_function=is_function)
-    return OwnCode(file, digest, f"{file.name}:{match[2]}")
+    return CustomCode(file, digest, f"{file.name}:{match[2]}")
 
 
-def resolved(found: OwnCode, options: Mapping[str, Any]) -> OwnClass:
+def resolved(found: CustomCode, options: Mapping[str, Any]) -> CustomClass:
     """Return a custom class as a resolved scenario has it."""
     return {"class": found.told, "digest": found.digest, "options": dict(options)}
 
 
-def _offered(path: Path, key: str, name: str, group: str, *, is_function: bool) -> OwnCode:
+def _offered(path: Path, key: str, name: str, group: str, *, is_function: bool) -> CustomCode:
     """Return what an installed distribution offers under a name."""
     known = entry_points.names(group)
     if name not in known:
@@ -113,7 +113,7 @@ def _offered(path: Path, key: str, name: str, group: str, *, is_function: bool) 
         raise ScenarioError(path, key, str(error)) from None
     digest = _digest(file, entry.attr, is_function=is_function)
     versions = {entry.dist.name: entry.dist.version} if entry.dist else {}
-    return OwnCode(file, digest, f"{entry.module}:{entry.attr}", versions, is_installed=True)
+    return CustomCode(file, digest, f"{entry.module}:{entry.attr}", versions, is_installed=True)
 
 
 def _digest(file: Path, name: str, *, is_function: bool) -> str:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.scenario.document import Scenario
 
-__all__ = ["OwnOperation", "check", "lists", "message_bytes", "options", "refuse"]
+__all__ = ["CustomOperation", "check", "lists", "message_bytes", "options", "refuse"]
 
 
-class OwnOperation(ScaledCost):
+class CustomOperation(ScaledCost):
     """What an operation of a custom protocol takes; how it is known may be left out."""
 
     cpu: Duration = Field(default=written("0s"), description="Core time.")
@@ -36,7 +36,7 @@ class OwnOperation(ScaledCost):
     )
 
     @model_validator(mode="after")
-    def _is_uncertain(self) -> OwnOperation:
+    def _is_uncertain(self) -> CustomOperation:
         return self  # one's own choice, unlike a profile's claim about a device
 
 

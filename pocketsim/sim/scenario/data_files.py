@@ -20,14 +20,14 @@ from pocketsim.sim.scenario import (
     presence_files,
     trade_files,
 )
-from pocketsim.sim.scenario.workloads import OwnWorkload, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import CustomWorkload, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pocketsim.sim.base.graphs import Graph
-    from pocketsim.sim.scenario.custom_code import OwnCode
+    from pocketsim.sim.scenario.custom_code import CustomCode
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.presence_files import Cache
     from pocketsim.sim.scenario.rows_used import Used
@@ -121,7 +121,7 @@ def _trades(
     return DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size, used)
 
 
-def code(scenario: Scenario, path: Path) -> dict[str, OwnCode]:
+def code(scenario: Scenario, path: Path) -> dict[str, CustomCode]:
     """Return the custom code that the scenario at `path` names, by its keys in it.
 
     Raises ScenarioError for the first that is not there, or has not what it is to have.
@@ -144,7 +144,7 @@ def _classes(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
         yield ADVERSARY, protocol.adversary.class_, entry_points.PROTOCOLS
     if scenario.transport.policy is not None:
         yield POLICY, scenario.transport.policy.class_, entry_points.PROTOCOLS
-    if isinstance(workload, OwnWorkload):
+    if isinstance(workload, CustomWorkload):
         yield WORKLOAD, workload.class_, entry_points.WORKLOADS
     if isinstance(workload, Poisson) and workload.partners and workload.partners.class_:
         yield PARTNERS, workload.partners.class_, entry_points.WORKLOADS

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.document import Scenario
 
 
-class Part(Protocol):
+class FamilyRules(Protocol):
     """What a scenario of the family must be, and how it is resolved."""
 
     def check(self, scenario: Scenario, path: Path) -> None:
@@ -30,7 +30,7 @@ class Part(Protocol):
         """Return the size of the largest message that a payload makes, 0 where none is known."""
 
 
-def of(scenario: Scenario) -> Part:
-    """Return the part of a scenario's family."""
+def of(scenario: Scenario) -> FamilyRules:
+    """Return the rules of a scenario's family."""
     name = family(scenario.protocol.kind).module
-    return cast("Part", importlib.import_module(f"{__package__}.{name}"))
+    return cast("FamilyRules", importlib.import_module(f"{__package__}.{name}"))

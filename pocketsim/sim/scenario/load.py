@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.implementation import Implementation
-    from pocketsim.sim.scenario.custom_code import OwnCode
+    from pocketsim.sim.scenario.custom_code import CustomCode
     from pocketsim.sim.scenario.data_files import DataFile
-    from pocketsim.sim.scenario.presence_files import Cache, Own
+    from pocketsim.sim.scenario.presence_files import Cache, PresenceTables
     from pocketsim.sim.scenario.rows_used import Used
 
 
@@ -61,14 +61,14 @@ class Document:
     implementation_path: Path
     implementation: Implementation
     files: Mapping[str, DataFile]
-    code: Mapping[str, OwnCode]
-    tables: Own
+    code: Mapping[str, CustomCode]
+    tables: PresenceTables
     people: tuple[str, ...]
     used: Mapping[str, Used]
 
     def paths(self) -> dict[str, str]:
         """Return the paths of all files that the scenario names, by digest."""
-        found: list[DataFile | OwnCode | Table] = [*self.files.values(), *self.code.values()]
+        found: list[DataFile | CustomCode | Table] = [*self.files.values(), *self.code.values()]
         found += self.tables.values()
         return {file.digest: str(file.path) for file in found}
 

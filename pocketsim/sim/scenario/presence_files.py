@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.scenario.rows_used import Used
 
-    Own = Mapping[str, Table]
+    PresenceTables = Mapping[str, Table]
     """Tables by the key path of their file; of contacts with the columns of `CONTACT`."""
     Cache = dict[tuple[Path, str, bool], Table]
 
@@ -61,7 +61,9 @@ def others(scenario: Scenario, path: Path, cache: Cache) -> dict[Path, tuple[str
     return found
 
 
-def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = ()) -> Own:
+def read(
+    scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = ()
+) -> PresenceTables:
     """Return the tables of the files that the scenario at `path` names.
 
     Those that may have them have the ids of `people`, in order of their phones. What is in `cache`
@@ -81,7 +83,7 @@ def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = (
     return found
 
 
-def used(scenario: Scenario, tables: Own) -> dict[str, Used]:
+def used(scenario: Scenario, tables: PresenceTables) -> dict[str, Used]:
     """Return what the run uses of each of the tables that `read` returned for a scenario.
 
     Raises ScenarioError for a table of which the run uses nothing.
@@ -95,7 +97,7 @@ def used(scenario: Scenario, tables: Own) -> dict[str, Used]:
     return found
 
 
-def again(resolved: Resolved, files: Mapping[str, str]) -> Own:
+def again(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
     """Return the tables of a resolved scenario, whose files lie at paths by their digests.
 
     Raises ScenarioError for a file that is not what it was when the scenario was resolved.

@@ -35,13 +35,13 @@ from pocketsim.sim.scenario import (
     presence_files,
 )
 from pocketsim.sim.scenario.resolved import SCHEMA
-from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.base.custom_code import OwnClass
+    from pocketsim.sim.base.custom_code import CustomClass
     from pocketsim.sim.devices.contents import (
         Number,
         ScaledCost,
@@ -292,14 +292,14 @@ def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
     said["library"] = library.path.name if library else None
     adversary = scenario.protocol.adversary
     if adversary is not None:
-        own = _own_class(document, data_files.ADVERSARY, adversary.options)
+        own = _custom_class(document, data_files.ADVERSARY, adversary.options)
         said["adversary"] = {**own, "ratio": adversary.ratio}
     found = si.section(scenario.protocol, said)
     file = code or library
     return cast("Protocol", {**found, "digest": file.digest if file else None})
 
 
-def _own_class(document: Document, key: str, options: Mapping[str, Any]) -> OwnClass:
+def _custom_class(document: Document, key: str, options: Mapping[str, Any]) -> CustomClass:
     return custom_code.resolved(document.code[key], options)
 
 
@@ -315,8 +315,8 @@ def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
     if isinstance(workload, WorkloadTrace):
         file = document.files[data_files.TRADES]
         found |= {"file": file.path.name, "digest": file.digest}
-    if isinstance(workload, OwnWorkload):
-        found |= _own_class(document, data_files.WORKLOAD, workload.options)
+    if isinstance(workload, CustomWorkload):
+        found |= _custom_class(document, data_files.WORKLOAD, workload.options)
     if isinstance(workload, Poisson) and workload.partners:
         found["partners"] = _partners(document, workload.partners)
     return cast("Workload", found)
@@ -380,7 +380,7 @@ def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
         said = implementations.option(document.implementation, mode, key, names[key])
         own[key] = said if asked is None else asked
     if transport.policy is not None:
-        own["policy"] = _own_class(document, data_files.POLICY, transport.policy.options)
+        own["policy"] = _custom_class(document, data_files.POLICY, transport.policy.options)
     return cast("Transport", si.section(transport, own))
 
 

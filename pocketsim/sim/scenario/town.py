@@ -20,7 +20,7 @@ from pocketsim.sim.base.documents import (
     PositiveDuration,
     Rates,
     Section,
-    ladder_schema,
+    list_schema,
     one_or_list,
     written,
 )
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 RuleSets = Annotated[
     list[Literal["thesis", "prototype"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["thesis", "prototype"]}),
+    list_schema({"enum": ["thesis", "prototype"]}),
 ]
 Handshakes = Annotated[
     list[Literal["challenge", "none"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["challenge", "none"]}),
+    list_schema({"enum": ["challenge", "none"]}),
 ]
 Acceptances = Annotated[
     list[Literal["offline", "online"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["offline", "online"]}),
+    list_schema({"enum": ["offline", "online"]}),
 ]
 Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Count, Duration, Origin, Rates, Section, Sizes, written
-from pocketsim.sim.scenario.custom_code import Name, Option, OwnSection
+from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
 from pocketsim.sim.scenario.fields import Ratio
 
 
@@ -161,7 +161,7 @@ class WorkloadTrace(_Given):
         return self
 
 
-class OwnWorkload(_Given, OwnSection):
+class CustomWorkload(_Given, CustomSection):
     """Proposals that a custom class makes, before each repetition."""
 
     kind: Literal["python"] = Field(description="Kind of workload.")

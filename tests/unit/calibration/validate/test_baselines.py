@@ -9,7 +9,13 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import baselines, counts, published, summaries, validation
-from pocketsim.calibration.validate.answers import Comparison, Null, OutcomeCounts, RungKey, blank
+from pocketsim.calibration.validate.answers import (
+    Baseline,
+    Comparison,
+    OutcomeCounts,
+    RungKey,
+    blank,
+)
 from pocketsim.sim import metrics
 
 ROWS = published.rows()
@@ -25,15 +31,15 @@ def paced(rate_per_s: float, interval_s: float, base_s: float = 0.0, slope_s: fl
     return resolved
 
 
-def off(name: str, error: float, null: float | None, **changes: Any) -> Comparison:
-    """Return a row that is off by `error` where the null `sleep` is off by `null`."""
-    known = {} if null is None else {"sleep": Null(1 + null, null, None)}
+def off(name: str, error: float, baseline: float | None, **changes: Any) -> Comparison:
+    """Return a row that is off by `error` where the baseline `sleep` is off by `baseline`."""
+    known = {} if baseline is None else {"sleep": Baseline(1 + baseline, baseline, None)}
     shown = Comparison(name, name, "udp", "predicted", "1/s", 1.0, None, 1.0 + error)
     return replace(shown, error_ratio=error, nulls=known, reading=name, **changes)
 
 
-def claim(name: str, *, holds: bool, null: bool, group: str = "eva_loses") -> Comparison:
-    known = {"nominal": Null(0.0, None, null)}
+def claim(name: str, *, holds: bool, baseline: bool, group: str = "eva_loses") -> Comparison:
+    known = {"nominal": Baseline(0.0, None, baseline)}
     shown = Comparison(name, name, group, "predicted", "1", 0.01, None, 0.02)
     return replace(shown, holds=holds, nulls=known, claim_error_ratio=0.0 if holds else 0.3)
 
@@ -101,7 +107,7 @@ def test_claims_of_baselines_are_judged_as_claims():
 
 
 @pytest.mark.parametrize(
-    ("errors", "null", "worth"),
+    ("errors", "baseline", "worth"),
     [
         ((0.01, 0.02, 0.03), 0.05, "validated"),
         ((0.01, 0.03, 0.03), 0.05, "not validated"),
@@ -110,9 +116,9 @@ def test_claims_of_baselines_are_judged_as_claims():
     ],
 )
 def test_validation_is_half_the_error_of_the_best_baseline(
-    errors: tuple[float, ...], null: float, worth: str
+    errors: tuple[float, ...], baseline: float, worth: str
 ):
-    assert standing(*(off(f"r{at}", error, null) for at, error in enumerate(errors))) == worth
+    assert standing(*(off(f"r{at}", error, baseline) for at, error in enumerate(errors))) == worth
 
 
 def test_only_predicted_rows_validate():
@@ -127,10 +133,10 @@ def test_baseline_that_leaves_a_row_out_does_not_count():
 
 
 def test_claim_validates_where_a_baseline_fails_it():
-    right = claim("a", holds=True, null=False)
-    assert standing(right, claim("b", holds=True, null=True)) == "validated"
-    assert standing(claim("a", holds=True, null=True)) == "not validated"
-    assert standing(right, claim("b", holds=False, null=False)) == "not validated"
+    right = claim("a", holds=True, baseline=False)
+    assert standing(right, claim("b", holds=True, baseline=True)) == "validated"
+    assert standing(claim("a", holds=True, baseline=True)) == "not validated"
+    assert standing(right, claim("b", holds=False, baseline=False)) == "not validated"
 
 
 def test_a_known_miss_has_a_ceiling():
@@ -152,7 +158,7 @@ def test_a_known_miss_has_a_ceiling():
 
 def test_a_claim_that_fails_by_more_than_it_did_is_a_miss():
     for short, verdict in ((0.0101, "met but for known misses"), (0.02, "missed")):
-        row = claim("a", holds=False, null=True, group="iroh_collapses")
+        row = claim("a", holds=False, baseline=True, group="iroh_collapses")
         (summary,) = summaries.summarise([replace(row, claim_error_ratio=short)])
         assert validation.ValidationResult((), (summary,)).verdict == verdict
 

@@ -1,4 +1,4 @@
-"""Ways in which runs are made and kept: in a scratch folder, before a limit, by another maker."""
+"""Ways in which runs are made and kept: in a scratch folder, before a limit, by another backend."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_no_run_starts_after_the_time_limit_but_complete_ones_are_reused(study):
 
 
 class Broken:
-    """A maker that fails, or waits for good."""
+    """A backend that fails, or waits for good."""
 
     jobs = 4
 
@@ -116,28 +116,28 @@ class Broken:
 
 def test_backend_makes_the_other_runs_after_a_failure(study):
     made = study()
-    maker = Broken(EngineError("it broke", "", "replay"))
+    broken = Broken(EngineError("it broke", "", "replay"))
     tasks = [task for point in made.sweep.points for task in point.tasks]
-    outcomes = runner.run_tasks(tasks, 1, keep_going=True, way=runner.Way(maker))
+    outcomes = runner.run_tasks(tasks, 1, keep_going=True, way=runner.Way(broken))
     assert [outcome.status for outcome in outcomes] == ["failed"] * 4
-    assert maker.stopped == 0, "who made it ends it"
+    assert broken.stopped == 0, "who made it ends it"
     assert names(made.out / "small") == []
 
 
 def test_backend_is_stopped_after_an_unexpected_error(study):
-    maker = Broken(ZeroDivisionError())
+    broken = Broken(ZeroDivisionError())
     tasks = [task for point in study().sweep.points for task in point.tasks]
     with pytest.raises(ZeroDivisionError):
-        runner.run_tasks(tasks, 1, keep_going=True, way=runner.Way(maker))
-    assert maker.stopped == 1
+        runner.run_tasks(tasks, 1, keep_going=True, way=runner.Way(broken))
+    assert broken.stopped == 1
 
 
 def test_stopped_backend_makes_no_run(study, tmp_path):
-    here = backend.Here(1)
-    here.stop()
+    local = backend.LocalBackend(1)
+    local.stop()
     (task, *_) = (task for point in study().sweep.points for task in point.tasks)
     with pytest.raises(StoppedError):
-        runner.run_tasks([task], 1, way=runner.Way(here))
+        runner.run_tasks([task], 1, way=runner.Way(local))
 
 
 def test_a_pack_that_was_just_made_is_found_where_its_journal_was(study, monkeypatch):

@@ -11,7 +11,7 @@ import scipy.stats
 
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import Interval, of_runs, student_t
-from pocketsim.sim.run.stopping_rule import FEWEST, to_add
+from pocketsim.sim.run.stopping_rule import FEWEST, repetitions_to_add
 from pocketsim.sim.run.sweep_document import goal
 
 if TYPE_CHECKING:
@@ -24,16 +24,21 @@ FIRST, MOST = 5, 2000
 def looks(most: int = MOST) -> list[int]:
     """Return at how many repetitions the interval is looked at that is never narrow."""
     counts, wanted = [FIRST], goal("x ci95 < 1")
-    while more := to_add(counts[-1], counts[-1], 1.0, Interval(0.0, 9.0, "t"), wanted, most):
+    while more := repetitions_to_add(
+        counts[-1], counts[-1], 1.0, Interval(0.0, 9.0, "t"), wanted, most
+    ):
         counts.append(counts[-1] + more)
     return counts
 
 
 def test_an_interval_is_looked_at_from_20_on_after_half_as_many_again():
     assert looks(100) == [5, 20, 30, 45, 68, 100]
-    assert to_add(5, 5, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100) == FEWEST - 5
-    assert to_add(20, 19, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100) == 10
-    assert to_add(20, 20, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100) == 0
+    assert (
+        repetitions_to_add(5, 5, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100)
+        == FEWEST - 5
+    )
+    assert repetitions_to_add(20, 19, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100) == 10
+    assert repetitions_to_add(20, 20, 1.0, Interval(1.0, 1.0, "t"), goal("x ci95 < 1"), 100) == 0
 
 
 def exact_coverage(truth: float, half: float) -> float:
@@ -44,7 +49,7 @@ def exact_coverage(truth: float, half: float) -> float:
         before = n
         for hits in np.flatnonzero(odds > 1e-9):
             found = of_runs([1.0] * hits + [0.0] * (n - hits))
-            if not to_add(n, n, hits / n, found, goal(f"x ci95 < {half}"), MOST):
+            if not repetitions_to_add(n, n, hits / n, found, goal(f"x ci95 < {half}"), MOST):
                 covers += odds[hits] * (found.low <= truth <= found.high)
                 odds[hits] = 0.0
     assert odds.sum() < 1e-3, "it stopped"
@@ -78,7 +83,9 @@ def stopped(value: Callable[[Any], float], draws: np.random.Generator, half: str
     values = [value(draws) for _ in range(FIRST)]
     while True:
         found, n = student_t(values), len(values)
-        more = to_add(n, n, float(np.mean(values)), found, goal(f"x ci95 < {half}"), MOST)
+        more = repetitions_to_add(
+            n, n, float(np.mean(values)), found, goal(f"x ci95 < {half}"), MOST
+        )
         if not more:
             return found
         values += [value(draws) for _ in range(more)]

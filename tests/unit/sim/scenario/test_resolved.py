@@ -35,7 +35,7 @@ SHIPPED = sorted((Path(__file__).parents[4] / "pocketsim/scenarios").glob("*/*.t
 MADE = {
     resolved.Paced: {"interval_s"},
     resolved.Partners: {"digest", "class_digest"},
-    resolved.OwnWorkload: {"digest"},
+    resolved.CustomWorkload: {"digest"},
     resolved.Adversary: {"digest"},
     resolved.WorkloadTrace: {"digest"},
     resolved.ChurnFile: {"digest"},
@@ -51,7 +51,7 @@ SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
-    (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "OwnWorkload"),
+    (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),
     (document, resolved): ("Run", "Protocol", "Adversary", "Output"),
@@ -72,7 +72,7 @@ PAIRS = [
         for (models, typed), names in SAME_NAMES.items()
         for name in names
     ),
-    (custom_protocol.OwnOperation, contents.ScaledCost),
+    (custom_protocol.CustomOperation, contents.ScaledCost),
     (profile.Profile, contents.Contents),
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),
