@@ -28,7 +28,7 @@ from turns import ratios
 from pocketsim.sim import _engine
 from pocketsim.sim.base.units import DURATION, RATE
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run import own_protocol
+from pocketsim.sim.run import custom_objects
 
 if TYPE_CHECKING:
     Result = dict[str, Any]
@@ -124,7 +124,7 @@ def simulated(name: str, count: int, end_s: float) -> Result:
         document["workload"]["rate"] = RATE.write(2 * workload.RATE_PER_S / (count * FANOUT))
     resolved, files = pairwise.resolved(document)
     plan = pairwise.on_links(build_plan(resolved, 0, files=files), count)
-    result: Result = _engine.run(plan, None, own_protocol.given(resolved, 0, files))
+    result: Result = _engine.run(plan, None, custom_objects.given(resolved, 0, files))
     return result
 
 

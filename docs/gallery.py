@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
-from pocketsim.report.paper import printed
+from pocketsim.report.paper import print_figures
 from pocketsim.report.runs.run import load
 from pocketsim.report.sections.page_layout import arranged
 
@@ -60,7 +60,7 @@ def _entry(name: str, path: Path, folder: Path, runs: Path) -> str:
     made = ps.run(name, dict(changes), out=runs)
     found = [made] if isinstance(made, ps.Run) else list(made)
     drawn = chosen(arranged(load(run.directory for run in found)).charts)
-    picture = printed.pictures(drawn.chart, drawn.caption, _WIDTH_IN, ["svg"])[".svg"]
+    picture = print_figures.pictures(drawn.chart, drawn.caption, _WIDTH_IN, ["svg"])[".svg"]
     (folder / f"{name}.svg").write_bytes(picture)
     differs = ", ".join(f"`{key}` {_said(value)}" for key, value in changes.items())
     shown = f"Here with {differs}." if changes else "As it comes."

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pocketsim as ps
-from pocketsim.report.paper import printed
+from pocketsim.report.paper import print_figures
 from pocketsim.report.runs.run import load
 from pocketsim.report.sections import towns
 
@@ -22,7 +22,7 @@ def picture(folder: Path) -> bytes:
     assert isinstance(runs, ps.Runs)
     found = load(run.directory for run in runs)
     _, caption, chart = towns.charts(found)[0]
-    return printed.pictures(chart, caption, printed.DOUBLE_IN, ["svg"])[".svg"]
+    return print_figures.pictures(chart, caption, print_figures.DOUBLE_IN, ["svg"])[".svg"]
 
 
 def main() -> None:

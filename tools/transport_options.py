@@ -130,7 +130,7 @@ def _document(name: str, doc: str, given: list[Option]) -> str:
     """Return the section of a scenario: what it leaves out is the implementation's."""
     fields = []
     for option in given:
-        text = option.text + (" A list is a ladder." if option.schema.get("list") else "")
+        text = option.text + (" A list makes several runs." if option.schema.get("list") else "")
         fields.append(_field(option.key, _in_a_scenario(option), text))
     return _class(name, "Section", doc, fields)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.errors import UserError
-from pocketsim.sim.base.student import quantile, satterthwaite
+from pocketsim.sim.base.t_interval import quantile, satterthwaite
 from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.scenario.resolved import streams_number
 

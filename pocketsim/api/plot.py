@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.charts import devices as _devices
-from pocketsim.report.charts import indices, ladders, latency, rates
+from pocketsim.report.charts import grids, indices, latency, rates
 from pocketsim.report.runs import run as reported
 from pocketsim.report.sections import fates as _fates
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
@@ -45,7 +45,7 @@ def metric(runs: Iterable[Run], name: str) -> go.Figure:
     if not any(run.has(name) for run in found):
         known = [key for run in found for key in run.metrics["metrics"] if run.has(key)]
         raise UserError(f"no run has a metric {name!r}{did_you_mean(nearest(name, known))}")
-    return ladders.of_metric(found, name)
+    return grids.of_metric(found, name)
 
 
 def success(runs: Iterable[Run]) -> go.Figure:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pocketsim.api.profiles import Profile
     from pocketsim.sim.run.results import Manifest, Metrics
-    from pocketsim.sim.scenario.point import Value
+    from pocketsim.sim.scenario.point_values import Value
     from pocketsim.sim.scenario.resolved import Resolved
 
 

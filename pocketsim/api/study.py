@@ -23,10 +23,10 @@ from pocketsim.sim.base.files import at_home
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.run import collect, durations, rundir, runner, sweep
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.run.pool import Pool
+from pocketsim.sim.run.dask_backend import DaskBackend
 from pocketsim.sim.run.store import Packing, Store
 from pocketsim.sim.run.sweep_document import Morris, Saltelli
-from pocketsim.sim.scenario import point
+from pocketsim.sim.scenario import point_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,10 +115,10 @@ class Study:
         limit = None
         if before is not None:
             limit = durations.Limit(before.timestamp(), self.out, jobs or default_jobs())
-        maker = None if client is None else Pool(client, keep == "events", jobs)
+        backend = None if client is None else DaskBackend(client, keep == "events", jobs)
         if keep == "events":
             building = functools.partial(rundir.building, scratch=scratch)
-            way = runner.Way(maker, building, limit=limit)
+            way = runner.Way(backend, building, limit=limit)
             kept = dataclasses.replace(self.sweep, store=Store())  # a pack is no directory
             return sweep.perform(kept, lambda tasks: start(tasks, way))
         self._check_that_it_can_be_packed()
@@ -129,7 +129,7 @@ class Study:
                 if outcome.status == "reused":
                     packing.add(outcome.directory)
 
-            packed = runner.Way(maker, packing.building, done, limit, only_metrics=True)
+            packed = runner.Way(backend, packing.building, done, limit, only_metrics=True)
             return sweep.perform(self.sweep, lambda tasks: start(tasks, packed))
 
     def status(self, jobs: int | None = None) -> Status:
@@ -213,7 +213,7 @@ class Study:
             if run.state != "there":
                 raise ScenarioError(self.file, "", f"{run.directory} is not there; run the sweep")
             others = {
-                point.column(key, found["unit"]): found["value"]
+                point_values.column(key, found["unit"]): found["value"]
                 for key, found in run.place.items()
                 if key not in keys
             }

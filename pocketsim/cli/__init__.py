@@ -65,13 +65,13 @@ _profile = typer.Typer(
 app.add_typer(_profile, name="profile")
 _calibrate = typer.Typer(
     cls=default_command.ReportsByDefault,
-    help="Profiles of what was measured, and what published rows say of numbers.",
+    help="Make profiles from measurements, and fit numbers to published rows.",
     epilog=examples.epilog("calibrate"),
 )
 app.add_typer(_calibrate, name="calibrate")
 _validate = typer.Typer(
     cls=default_command.PublishedByDefault,
-    help="Simulations beside what was published, or what this computer does.",
+    help="Compare simulations with published figures, or with this computer.",
     epilog=examples.epilog("validate"),
 )
 app.add_typer(_validate, name="validate")

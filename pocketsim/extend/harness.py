@@ -1,4 +1,4 @@
-"""Phones with a protocol of one's own, driven without the engine: for tests of protocols.
+"""Phones with a custom protocol, driven without the engine: for tests of protocols.
 
 Messages take as long as a test says, or are lost; work takes no time. What phones answer is checked
 as the engine checks it, and kept. Users import this from `pocketsim.testing`. What deliberately
@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pocketsim.sim.base.engine_facts import EVENT_KINDS
-from pocketsim.sim.base.own_protocol import (
+from pocketsim.sim.base.custom_protocol import (
     Deliver,
     Observe,
     Others,
@@ -24,6 +23,7 @@ from pocketsim.sim.base.own_protocol import (
     Send,
     Work,
 )
+from pocketsim.sim.base.engine_facts import EVENT_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence

@@ -8,15 +8,7 @@
 [Work(operation='hash', bytes=5), Send(to=1, message=b'hello', transaction=None)]
 """
 
-from pocketsim.sim.base.own_choices import (
-    Adversary,
-    Partners,
-    Proposal,
-    Setting,
-    TransportPolicy,
-    Workload,
-)
-from pocketsim.sim.base.own_protocol import (
+from pocketsim.sim.base.custom_protocol import (
     Deliver,
     Observe,
     Output,
@@ -26,6 +18,14 @@ from pocketsim.sim.base.own_protocol import (
     Request,
     Send,
     Work,
+)
+from pocketsim.sim.base.user_policies import (
+    Adversary,
+    Partners,
+    Proposal,
+    Setting,
+    TransportPolicy,
+    Workload,
 )
 from pocketsim.sim.trace.columns import Columns as Events
 

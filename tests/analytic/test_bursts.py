@@ -80,7 +80,7 @@ def test_runs_are_counted_from_end_to_end():
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize("chain", bursts.chains(), ids=lambda chain: str(chain["bursts"]["share"]))
-def test_a_simulated_link_loses_as_was_put_in(chain):
+def test_simulated_link_has_the_configured_bursts(chain):
     put_in, found = bursts.expected(chain), bursts.measured(bursts.simulated(chain, PACKETS))
     assert max(bursts.apart(found, put_in).values()) <= bursts.BAR, found
     null = bursts.measured(bursts.independent(put_in.loss_ratio, PACKETS))
@@ -138,7 +138,7 @@ def with_bursts(scenario, row):
 
 
 @pytest.mark.parametrize("row", VECTORS["refused"], ids=lambda row: str(row["bursts"]))
-def test_what_cannot_be_is_refused(scenario, row):
+def test_impossible_burst_parameters_are_refused(scenario, row):
     with pytest.raises(ScenarioError) as caught:
         with_bursts(scenario, row)
     said = f"{caught.value.key_path} {caught.value.reason}"
@@ -147,7 +147,7 @@ def test_what_cannot_be_is_refused(scenario, row):
 
 
 @pytest.mark.parametrize(("share", "least"), [(0.02, 1.0204082), (0.2, 1.25), (0.9, 10)])
-def test_the_least_that_is_said_can_be(scenario, share, least):
+def test_least_mean_packets_of_the_message_are_accepted(scenario, share, least):
     with pytest.raises(ScenarioError, match=rf"1 is less than {least}, as") as caught:
         with_bursts(scenario, {"bursts": {"share": share, "mean_packets": 1}})
     assert caught.value.key_path == "network.access.home_wifi.bursts"

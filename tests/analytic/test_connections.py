@@ -117,7 +117,7 @@ def test_the_answer_dials_back_unless_it_goes_on_the_same_connection():
     assert answered_s == pytest.approx([2 * RTT_S, RTT_S], rel=1e-6)
 
 
-def test_an_app_that_polls_sees_a_message_at_its_next_look():
+def test_polling_app_takes_a_message_at_its_next_poll():
     interval_s = 0.25
     plan = conversation(1.0 + 0.37 * np.arange(40), poll_interval_s=interval_s)
     trace = plans.run(plan)
@@ -133,7 +133,7 @@ def test_an_app_that_polls_sees_a_message_at_its_next_look():
     assert waits_s.std() > 0.2 * interval_s  # a uniform wait has 0.29
 
 
-def test_phones_look_at_different_times():
+def test_phones_poll_at_different_phases():
     phones = 12
     plan = plans.plan(phones + 1, "quic_keep")
     plan["transport"]["options"]["poll_interval_s"] = 0.25

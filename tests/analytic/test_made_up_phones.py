@@ -40,7 +40,7 @@ def test_intervals_have_the_truth_as_often_as_they_say(ratios):
     assert found[0] * len(found) > ALARM
 
 
-def test_the_truth_is_anywhere_among_the_draws(ratios):
+def test_rank_of_the_truth_among_draws_is_uniform(ratios):
     assert uneven(rows(ratios), ALARM) == []
 
 

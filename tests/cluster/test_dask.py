@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
-from pocketsim.sim.run import pool as pools
+from pocketsim.sim.run import dask_backend
 from support.patience import PATIENCE_S, end, patiently
 from support.skipping import skip
 
@@ -228,6 +228,6 @@ def test_an_interrupt_ends_it_and_the_same_goes_on(place, pool):
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch, scheduler, error, reason):
     if importlib.util.find_spec("distributed") is None:
         skip("no dask.distributed, which is in the extra `dask`")
-    monkeypatch.setattr(pools, "_PATIENCE_S", 0.2)
-    with pytest.raises(error, match=re.escape(reason)), pools.connected(scheduler):
+    monkeypatch.setattr(dask_backend, "_PATIENCE_S", 0.2)
+    with pytest.raises(error, match=re.escape(reason)), dask_backend.connected(scheduler):
         pass

@@ -83,7 +83,7 @@ FACTORS = [
 @pytest.mark.engine
 @pytest.mark.parametrize("draw", ["mean", "posterior"])
 @pytest.mark.parametrize("factors", FACTORS)
-def test_a_cost_that_is_what_it_was_leaves_every_event_as_it_was(scenario, tmp_path, draw, factors):
+def test_cost_override_equal_to_the_profile_keeps_every_event(scenario, tmp_path, draw, factors):
     factors = f"devices[0].{factors}"
     settings = ["workload.rate=512/s", f"run.draw={draw}"]
     (was,) = runner.run(scenario, settings, tmp_path / "was")

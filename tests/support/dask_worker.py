@@ -17,13 +17,13 @@ def misbehave() -> None:
     if "NO_POCKETSIM" in os.environ:
         sys.modules["pocketsim"] = None  # type: ignore[assignment]
         return
-    from pocketsim.sim.run import children, pool
+    from pocketsim.sim.run import children, dask_backend
 
     if "FAKE_ENGINE" in os.environ:
         children.SERVER[:] = [sys.executable, str(Path(__file__).with_name("fake_child.py"))]
     if "FAKE_BUILD" in os.environ:
-        ours = pool.versions
-        pool.versions = lambda: {**ours(), "build": os.environ["FAKE_BUILD"]}
+        ours = dask_backend.versions
+        dask_backend.versions = lambda: {**ours(), "build": os.environ["FAKE_BUILD"]}
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from typing import Any, Literal, NotRequired
 
 import numpy as np
 
-from pocketsim.sim.base import own_code
+from pocketsim.sim.base import custom_code
 from pocketsim.sim.devices import contents, transport_options
 from pocketsim.sim.plan import plan
 from pocketsim.sim.scenario import resolved
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
-RESOLVED = {**vars(contents), **vars(own_code), **vars(resolved), "Any": Any}
+RESOLVED = {**vars(contents), **vars(custom_code), **vars(resolved), "Any": Any}
 PLAN = {**RESOLVED, **vars(transport_options), **vars(plan)}
 
 

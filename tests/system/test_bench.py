@@ -203,7 +203,7 @@ def found():
     }
 
 
-def test_what_was_not_run_has_no_ratio(found):
+def test_simulator_that_was_not_run_has_no_ratio(found):
     assert found["hosts"][100]["pocketsim"]["to_limit"] == {"low": 0.1, "median": 0.3, "high": 0.5}
     assert found["hosts"][10_000]["pocketsim"]["to_limit"] is None
 
@@ -251,7 +251,7 @@ def test_the_page_has_every_figure(found):
         ("SimPy, as documented", 100_000, 0.0),
     ],
 )
-def test_what_is_slow_simulates_less_and_in_the_end_nothing(name, hosts, expected_s):
+def test_slower_simulators_run_shorter_or_not_at_all(name, hosts, expected_s):
     (rival,) = (rival for rival in rivals.RIVALS if rival.name == name)
     assert run.affordable_s(rival, hosts, 60.0) == expected_s
 
@@ -297,7 +297,7 @@ def test_the_mean_latency_is_that_of_the_workload():
     assert pytest.approx(0.04259, abs=1e-5) == MEAN_S
 
 
-def test_what_chance_explains_passes():
+def test_deviation_within_chance_passes():
     # Two other implementations of the workload at their own seeds, 1000 hosts for 60 s.
     assert not check.mistakes(result_of(59_797, 0.043148, 7.77e-3), 1_000, 60)
     assert not check.mistakes(result_of(60_110, 0.041781, 7.33e-3), 1_000, 60)

@@ -82,7 +82,7 @@ def test_core_seconds_are_told_by_operation():
     assert trade.cpu_s == {"store": pytest.approx(0.25 * 2)}  # at either end
 
 
-def test_a_phone_that_goes_off_is_done():
+def test_phone_that_goes_off_computes_no_more_tasks():
     plan = compute(count=100)
     plans.turn(plan, 1.1, 0, on=False)
     plans.turn(plan, 2.0, 0, on=True)

@@ -48,7 +48,7 @@ def test_nothing_is_left_when_all_had_time_to_end(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_was_on_its_way_when_a_phone_went_off_is_explained_then(mode):
+def test_datagrams_end_soon_after_all_phones_went_off(mode):
     """Everybody goes off for good half-way: nothing can arrive, so nothing is in flight."""
     plan = plans.busy_town(23, 60, mode, rate_per_s=2.0)
     plan["churn"] = {"time_s": [], "phone": [], "on": []}

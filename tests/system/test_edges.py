@@ -83,7 +83,7 @@ def test_a_loop_lets_so_many_proposals_wait_and_no_more(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_on_its_way_at_the_end_is_in_flight(mode):
+def test_transactions_open_at_the_end_are_in_flight(mode):
     plan = paced(mode, interval_s=0.1, duration_s=1.0)
     trace = plans.run({**plan, "duration_s": 0.905})
     assert trace.of("send").time_s.size == 10
@@ -131,7 +131,7 @@ def test_a_phone_may_be_alone(mode):
     assert trace.time_s.size == 2
 
 
-def test_nobody_to_trade_with_is_refused_with_a_reason(scenario, scenario_text):
+def test_run_without_a_trading_partner_is_refused(scenario, scenario_text):
     alone = scenario_text.replace("count = 2", "count = 1")
     for text in (alone, alone.replace('"paced"', '"poisson"')):
         scenario.write_text(text)

@@ -20,7 +20,7 @@ def found(tmp_path_factory):
     return json.loads((directories[0] / "metrics.json").read_text())
 
 
-def test_its_parts_add_up(found):
+def test_energy_components_add_up(found):
     mean = {name: metric["mean"] for name, metric in found["metrics"].items()}
     spent_j = {name: component["mean"] for name, component in found["energy_j"].items()}
     completed = mean["payments_completed"]
@@ -31,12 +31,12 @@ def test_its_parts_add_up(found):
     assert min(parts_mj) > 0
 
 
-def test_the_authority_has_no_account(found):
+def test_authority_spends_no_energy(found):
     all_j = 1.6 * sum(operation["mean"] for operation in found["cpu_s"].values())
     assert 0 < found["energy_j"]["cpu"]["mean"] < all_j
 
 
-def test_every_wake_has_its_tail(found):
+def test_every_radio_wake_up_has_a_tail(found):
     wakes = found["energy_j"]["access_promotion"]["mean"] / 0.315
     assert wakes == pytest.approx(round(wakes))
     assert wakes >= 39, "every phone withdraws"

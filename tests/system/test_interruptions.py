@@ -192,9 +192,7 @@ def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp
     assert "must have at least one core, not 0" in again.stderr
 
 
-def test_what_a_batch_system_tells_every_process_of_a_job_its_parent_alone_takes(
-    scenario, root, tmp_path
-):
+def test_signal_to_all_processes_of_a_job_is_handled_by_the_parent(scenario, root, tmp_path):
     folder = tmp_path / "runs" / "small"
     for told in (True, False):
         process = started(scenario, root, tmp_path)
@@ -224,7 +222,7 @@ def ended(events, resolved):
 """
 
 
-def test_what_code_of_ones_own_starts_ends_when_it_is_told_to(scenario, tmp_path):
+def test_processes_started_by_custom_code_end_when_told(scenario, tmp_path):
     (tmp_path / "own.py").write_text(OWN_METRIC)
     metrics = "output.metrics=['own.py:ended']"
     (made,) = runner.run(scenario, [*ONE_RUN[1::2], metrics], tmp_path / "runs")
@@ -232,7 +230,7 @@ def test_what_code_of_ones_own_starts_ends_when_it_is_told_to(scenario, tmp_path
     assert measured["metrics"]["ended"]["mean"] == -2 * signal.SIGTERM
 
 
-def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tmp_path):
+def test_killed_child_is_reported_and_its_job_replays(scenario, root, tmp_path):
     process = started(scenario, root, tmp_path)
     os.kill(lineage(process)[-1], signal.SIGABRT)
     _, stderr = process.communicate(timeout=60)

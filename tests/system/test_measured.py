@@ -51,7 +51,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mode", ["udp", "quic_keep", "quic_reconnect"])
-def test_what_is_proposed_is_stored(runs, mode):
+def test_every_proposal_is_stored(runs, mode):
     metrics = runs[mode]
     assert metrics["success_ratio"]["mean"] == 1.0
     assert metrics["in_flight_ratio"]["mean"] == 0.0
@@ -60,7 +60,7 @@ def test_what_is_proposed_is_stored(runs, mode):
     assert metrics["send_rate_per_s"]["mean"] == pytest.approx(1000 / 9.99, rel=1e-3)
 
 
-def test_a_connection_for_each_message_costs_what_it_takes(runs):
+def test_round_trip_is_shortest_over_udp_and_longest_with_new_connections(runs):
     modes = ("udp", "quic_keep", "quic_reconnect")
     udp, kept, new = (runs[mode]["rtt_ms_p50"]["mean"] for mode in modes)
     assert udp < kept < new

@@ -41,7 +41,7 @@ def test_flows_have_no_queues(tmp_path):
     assert [mean(flows, name) for name in queues.METRICS] == [None] * len(queues.METRICS)
 
 
-def test_who_is_blocked_loses_nothing_there(tmp_path):
+def test_blocking_queue_drops_nothing(tmp_path):
     full = {"workload.rate": "32/s", "network.access.home_wifi.up_queue": "2kB"}
     dropping = narrow(tmp_path, **full)
     blocking = narrow(tmp_path, **full, **{"network.access.home_wifi.when_full": "block"})
@@ -53,7 +53,7 @@ def test_who_is_blocked_loses_nothing_there(tmp_path):
     assert mean(blocking, "rtt_ms_p95") > 2000.0
 
 
-def test_flows_do_not_block(tmp_path):
+def test_blocking_queues_are_refused_with_flows(tmp_path):
     changes = {"network.access.home_wifi.when_full": "block", "run.fidelity": "flow"}
     with pytest.raises(ScenarioError, match="has no queue that could be full") as refused:
         narrow(tmp_path, **changes)

@@ -16,7 +16,7 @@ from pocketsim.cli import app
 from pocketsim.sim.export.findings import MalformedError
 from pocketsim.sim.export.offline_token import decode_batch, verify
 from pocketsim.sim.run import runner
-from pocketsim.sim.trace.holdings import STATES
+from pocketsim.sim.trace.final_tokens import STATES
 
 pytestmark = pytest.mark.engine
 
@@ -140,7 +140,7 @@ def offline(request, tmp_path_factory):
 
 
 def test_amounts_of_the_graph_are_those_of_the_tokens(offline):
-    """Who has only taken since his till was filled has what it held and what he was paid."""
+    """A shop that has only taken has what its till held and what it was paid."""
     found, folder = offline
     held = dict.fromkeys(found.nodes, 0)
     for phone, state, tokens in batches(folder):

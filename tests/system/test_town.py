@@ -72,7 +72,7 @@ def test_without_the_handshake_no_money_vanishes_among_many_cheats(market, seed)
     assert found["wrongly_accused"] > 0 == found["vanished_eur"]
 
 
-def test_every_cent_is_somewhere(market):
+def test_money_is_conserved(market):
     for overrides in ((), (NOBODY_CHEATS,), ("protocol.tokens.rules=prototype", *_PLAIN)):
         counted = counters(market(*overrides))
         assert counted["minted_cents"] == counted["redeemed_cents"] + counted["circulating_cents"]
@@ -92,7 +92,7 @@ def test_money_goes_over_every_transport(market, mode):
     assert submitted == settled, "a phone and the authority stand in each other's way"
 
 
-def test_who_comes_back_can_be_paid(market):
+def test_phone_that_comes_back_can_be_paid(market):
     run_dir = market(NOBODY_CHEATS, *_COME_AND_GO)
     rows = read(run_dir / "events.parquet").to_pylist()
     sent = {row["message_id"]: row for row in rows if row["kind"] == "send"}

@@ -133,7 +133,7 @@ def python(folder, *arguments):
     )
 
 
-def test_a_toy_is_at_home_in_every_room(changed, document):
+def test_toy_family_runs_and_is_measured(changed, document):
     done = python(changed, "-c", USE, document)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -145,7 +145,7 @@ def test_a_toy_is_at_home_in_every_room(changed, document):
     assert "rtt_ms_p50" in found["metrics"]
 
 
-def test_its_own_rules_hold_and_it_is_offered(changed, document):
+def test_toy_rules_are_checked_and_the_toy_is_suggested(changed, document):
     assert python(changed, "-m", "pocketsim.cli", "check", document).returncode == 0
     document.write_text(document.read_text().replace("count = 2", "count = 3"))
     done = python(changed, "-m", "pocketsim.cli", "check", document)
@@ -155,12 +155,12 @@ def test_its_own_rules_hold_and_it_is_offered(changed, document):
     assert "did you mean toy?" in done.stderr
 
 
-def test_without_it_a_toy_is_refused(root, document):
+def test_toy_is_refused_where_it_was_not_added(root, document):
     done = python(root, "-m", "pocketsim.cli", "check", document)
     assert (done.returncode, "must be one of" in done.stderr) == (2, True)
 
 
-def test_these_are_the_places_that_the_architecture_names(root):
+def test_changed_files_are_those_that_architecture_names(root):
     section = (root / "ARCHITECTURE.md").read_text().split("## Where to add\n")[1]
     bullets = dict(re.findall(r"- \*\*(.*?)\.\*\*(.*?)(?=\n- \*\*|\Z)", section, re.DOTALL))
     for title, places in NAMED.items():

@@ -52,5 +52,5 @@ def test_the_rule_on_licences_bites():
     assert not is_allowed("", ["MIT"])
 
 
-def test_what_is_overlooked_says_why(rules):
+def test_ignored_advisories_have_a_reason(rules):
     assert all(advisory["id"] and advisory["reason"] for advisory in rules["advisories"]["ignore"])

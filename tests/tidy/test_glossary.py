@@ -13,7 +13,7 @@ import pytest
 
 GLOSSARY = "docs/glossary.md"
 # What other projects call otherwise, or do not have.
-EXPECTED = {"contact", "ladder", "lane", "own copy", "place", "rung", "standing", "town"}
+EXPECTED = {"contact", "grid", "lane", "own copy", "place", "rung", "standing", "town"}
 # What uses names, rather than speaks of them.
 SOURCES = {".py", ".rs", ".cpp", ".hpp", ".toml"}
 PYTHON_PATH = re.compile(r"(pocketsim|sim|calibration)(\.\w+)+")

@@ -74,7 +74,7 @@ ARROWS: dict[str, set[str]] = {
 }
 BY_NAME = {
     "pocketsim/cli/doctor.py",  # libraries of others
-    "pocketsim/sim/base/own_code.py",  # what users have installed
+    "pocketsim/sim/base/custom_code.py",  # what users have installed
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/api/test_library.py
 }
 ROOMS_MAX = 20
@@ -204,7 +204,7 @@ def test_no_module_imports_itself_by_way_of_others(repository: list[Path], root:
     graphlib.TopologicalSorter(found).prepare()
 
 
-def test_what_is_imported_by_name_is_of_the_same_room(repository: list[Path], root: Path) -> None:
+def test_imports_by_name_stay_in_their_package(repository: list[Path], root: Path) -> None:
     """No arrow is hidden in a text."""
     upward = [
         f"{path.relative_to(root)}:{node.lineno} {ast.unparse(node)}"
@@ -234,11 +234,11 @@ def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], r
     assert {modules[name] for name in found} == set(build.sources())
 
 
-def test_what_determines_a_run_is_typed(repository: list[Path], root: Path) -> None:
+def test_values_that_determine_a_run_are_typed(repository: list[Path], root: Path) -> None:
     """With these types mypy knows every key of what a run is made of and leaves; `Any` has all."""
     typed = {
         *("resolved", "workload", "transport", "network", "plan", "contents", "profile"),
-        *("job", "told", "summaries", "manifest", "metrics"),
+        *("job", "output", "outputs", "told", "summaries", "manifest", "metrics"),
     }
     loose = [
         f"{path.relative_to(root)}:{node.lineno} {name}: {ast.unparse(node.annotation)}"

@@ -11,10 +11,10 @@ import numpy as np
 
 from pocketsim.sim import _engine, metrics, trace
 from pocketsim.sim.base import families
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run import own_protocol
+from pocketsim.sim.run import custom_objects
 from pocketsim.sim.scenario.load import apply, read
 from pocketsim.sim.scenario.resolve import Profiles, resolve
 from pocketsim.sim.trace import histograms, timeline
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.scenario.resolved import Resolved
@@ -79,8 +79,8 @@ def ledger(
     told: dict[str, Any] = {name: every[name] for name in NOTHING if name != "own"} | {"own": {}}
     of_ledger = {**told, "ledger": histograms.from_engine(none)}
     events = trace.from_engine(every, 0)
-    full = metrics.measure(events, resolved, [cast("Told", told)])
-    bare = metrics.measure(None, resolved, [cast("Told", of_ledger)])
+    full = metrics.measure(events, resolved, [cast("EngineOutput", told)])
+    bare = metrics.measure(None, resolved, [cast("EngineOutput", of_ledger)])
     for name in ("counts", "fates"):
         if full[name] != bare[name]:
             yield f"{name} are {full[name]}, without events {bare[name]}"
@@ -117,7 +117,7 @@ def _agree(name: str, values: tuple[float | None, float | None], error: float) -
 
 
 def _run(plan: Plan, resolved: Resolved, files: dict[str, str]) -> dict[str, Any]:
-    own = own_protocol.given(resolved, 0, files)
+    own = custom_objects.given(resolved, 0, files)
     return _engine.run(plan, _tell) if own is None else _engine.run(plan, _tell, own)
 
 

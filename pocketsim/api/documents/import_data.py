@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.importing import columns, folder, formats, source
 from pocketsim.sim.importing.formats import FORMATS
-from pocketsim.sim.importing.found import UNITS_PER_S, Options
+from pocketsim.sim.importing.source_data import UNITS_PER_S, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

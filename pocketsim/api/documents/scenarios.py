@@ -27,8 +27,8 @@ def scenario(
     """Return a scenario with some values changed.
 
     `base` is a name in `pocketsim.scenarios`, a file, the content of one, or a document. `changes`
-    are values by key path, written as in a file; a list is a ladder. Raises ScenarioError for a
-    mistake in the scenario or in `changes`.
+    are values by key path, written as in a file; a list makes several runs. Raises ScenarioError
+    for a mistake in the scenario or in `changes`.
 
     >>> slow = scenario("udp_100b", {"workload.rate": "4/s"})
     >>> scenario(slow, {"run.repetitions": 3}).scenario.run.repetitions

@@ -1,4 +1,4 @@
-"""A scenario of one's own and a sweep over it, as texts to write: copies of what runs as it is."""
+"""A user's scenario and a sweep over it, as texts to write: copies of what runs as it is."""
 
 from __future__ import annotations
 

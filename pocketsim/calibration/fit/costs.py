@@ -20,7 +20,7 @@ import numpy as np
 from pocketsim.calibration.fit.lines import Mean, combine
 from pocketsim.calibration.fit.looks import LEAST_ERROR, Look, lack_of_fit, look
 from pocketsim.calibration.fit.samples import Sigma, execution_sigma
-from pocketsim.sim.base.student import freedom_of_sum
+from pocketsim.sim.base.t_interval import freedom_of_sum
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices.profile import Cost
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pocketsim.calibration.fit.lines import Line, fit_line
 from pocketsim.calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate
-from pocketsim.sim.base.student import one_sigma
+from pocketsim.sim.base.t_interval import one_sigma
 from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
 if TYPE_CHECKING:

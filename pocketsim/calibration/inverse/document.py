@@ -1,7 +1,7 @@
 """The fit document: which numbers, from which published rows, how far off what costs how much.
 
 Here are the model and what a document must be on its own. What does not live here: whether the
-places that it names exist (`calibration.inverse.places`) and what a likelihood comes to.
+places that it names exist (`calibration.inverse.key_paths`) and what a likelihood comes to.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scipy import stats
 
-from pocketsim.calibration.inverse import places
+from pocketsim.calibration.inverse import key_paths
 from pocketsim.calibration.inverse.document import Place
-from pocketsim.calibration.inverse.patched import Scenarios
+from pocketsim.calibration.inverse.patched_scenarios import Scenarios
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.answers import Comparison, matching
 from pocketsim.calibration.validate.comparison import answered
@@ -67,13 +67,13 @@ class Number:
     @property
     def is_zero(self) -> bool:
         """Whether twice the number is the same."""
-        return places.unit_of(self.written).number(self.written) == 0
+        return key_paths.unit_of(self.written).number(self.written) == 0
 
     def times(self, factor: float) -> Any:
         """Return the number, so many times as large, as documents write it; counts are rounded."""
         if isinstance(self.written, int):
             return max(1, round(self.written * factor)) if self.written else 0
-        unit = places.unit_of(self.written)
+        unit = key_paths.unit_of(self.written)
         return unit.write(unit.number(self.written) * factor)
 
     def at(self, factor: float) -> list[tuple[Place, Any]]:
@@ -88,7 +88,7 @@ def numbers(names: Iterable[str]) -> list[Number]:
     Standard errors, errors of the model, counts of samples and how executions scatter tell of a
     number, and are none.
     """
-    root = places.ROOT
+    root = key_paths.ROOT
     found = [
         Number((str(path.relative_to(root)),), key, value)
         for path in sorted(PROFILES.glob("*/*.toml"))
@@ -109,8 +109,8 @@ def numbers(names: Iterable[str]) -> list[Number]:
 def _numeric(path: Path) -> list[tuple[str, Any]]:
     return [
         (key, value)
-        for key, value in places.leaves(read_toml(path)[1])
-        if places.is_number(value) and _OF_A_NUMBER.isdisjoint(key.split("."))
+        for key, value in key_paths.leaves(read_toml(path)[1])
+        if key_paths.is_number(value) and _OF_A_NUMBER.isdisjoint(key.split("."))
     ]
 
 
@@ -132,7 +132,7 @@ class Played:
         self._more_often = more_often
         names = scenarios(rows)
         overrides = {
-            name: [f"run.seed={read_toml(places.ROOT / name)[1]['run']['seed'] + other_seed}"]
+            name: [f"run.seed={read_toml(key_paths.ROOT / name)[1]['run']['seed'] + other_seed}"]
             for name in names
         }
         self._scenarios = Scenarios.of(names, overrides, "calibrate sensitivity", self._is_asked)
@@ -166,8 +166,8 @@ class Played:
 
         Raises ScenarioError where a document refuses a value.
         """
-        documents = places.Documents(
-            {place.document: read_toml(places.ROOT / place.document)[1] for place, _ in placed}
+        documents = key_paths.Documents(
+            {place.document: read_toml(key_paths.ROOT / place.document)[1] for place, _ in placed}
         )
         patched = documents.patched(placed)
         asked = self.rows if rows is None else rows

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.calibration.inverse.document import Parameter
-    from pocketsim.calibration.inverse.places import Unit
+    from pocketsim.calibration.inverse.key_paths import Unit
 
 
 @dataclass(frozen=True)

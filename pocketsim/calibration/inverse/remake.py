@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pocketsim import sim
-from pocketsim.calibration.inverse import document, intervals, places, priors
+from pocketsim.calibration.inverse import document, intervals, key_paths, priors
 from pocketsim.calibration.inverse.search import Search, Space
 from pocketsim.calibration.inverse.trials import Trial, Trials, session
 from pocketsim.sim.base.build import build_digest
@@ -135,7 +135,7 @@ def _prepared(
     path: Path, journal: Path, jobs: int
 ) -> Iterator[tuple[Loaded, Space, Trials, Values]]:
     loaded = document.load(path)
-    documents, units = places.read(loaded)
+    documents, units = key_paths.read(loaded)
     scales = {
         parameter.name: priors.scale(parameter, units[parameter.name], path, f"parameters[{n}]")
         for n, parameter in enumerate(loaded.fit.parameters)
@@ -143,14 +143,14 @@ def _prepared(
     }
     space = Space(loaded.fit.parameters, units, scales)
     today = tuple(
-        _today(parameter, units[parameter.name], places.today(documents, parameter))
+        _today(parameter, units[parameter.name], key_paths.today(documents, parameter))
         for parameter in loaded.fit.parameters
     )
     with Forks(jobs) as forks:
         yield loaded, space, Trials(loaded, documents, units, forks, journal), today
 
 
-def _today(parameter: Parameter, unit: places.Unit, written: Any) -> Any:
+def _today(parameter: Parameter, unit: key_paths.Unit, written: Any) -> Any:
     return written if parameter.prior.kind == "choice" else unit.number(written)
 
 
@@ -238,7 +238,7 @@ def _as_table(result: Result, one: LeftOut) -> dict[str, Any]:
     return {"session": one.session, "rows": one.rows, **errors, "values": values}
 
 
-def _written(unit: places.Unit, value: Any) -> Any:
+def _written(unit: key_paths.Unit, value: Any) -> Any:
     if isinstance(value, bool | str):
         return value
     if not isinstance(value, float):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pocketsim.calibration.inverse.document import Parameter
-    from pocketsim.calibration.inverse.places import Unit
+    from pocketsim.calibration.inverse.key_paths import Unit
     from pocketsim.calibration.inverse.priors import Scale
     from pocketsim.calibration.inverse.trials import Trial, Trials, Values
 

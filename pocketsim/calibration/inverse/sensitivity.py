@@ -17,7 +17,7 @@ from pocketsim import sim
 from pocketsim.calibration.inverse import sobol
 from pocketsim.calibration.inverse.doubling import Doubling, Number, behind, numbers
 from pocketsim.calibration.inverse.journal import Journal
-from pocketsim.calibration.inverse.places import ROOT
+from pocketsim.calibration.inverse.key_paths import ROOT
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.comparison import needs_simulation
 from pocketsim.calibration.validate.sensitivity import FILE, Entry, as_table, from_table

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.inverse import likelihood
+from pocketsim.calibration.inverse.key_paths import ROOT
 from pocketsim.calibration.inverse.likelihood import Term, Terms
-from pocketsim.calibration.inverse.patched import Scenarios
-from pocketsim.calibration.inverse.places import ROOT
+from pocketsim.calibration.inverse.patched_scenarios import Scenarios
 from pocketsim.calibration.validate.answers import matching
 from pocketsim.calibration.validate.validation import chain_replay
 from pocketsim.sim.base.build import build_digest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pocketsim.calibration.inverse.document import Loaded
-    from pocketsim.calibration.inverse.places import Documents, Unit
+    from pocketsim.calibration.inverse.key_paths import Documents, Unit
     from pocketsim.calibration.validate.answers import RungKey
     from pocketsim.sim.run.forks import Forks
     from pocketsim.sim.scenario.resolved import Resolved

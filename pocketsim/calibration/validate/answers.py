@@ -30,8 +30,8 @@ Rungs = dict[RungKey, "Mapping[str, Any]"]
 
 
 @dataclass(frozen=True)
-class Null:
-    """What a null model says of a row: its value, and how that is judged where it is."""
+class Baseline:
+    """What a baseline says of a row: its value, and how that is judged where it is."""
 
     value: float
     error_ratio: float | None
@@ -58,7 +58,7 @@ class Comparison:
     `claim_error_ratio` is by how much a claim fails, 0 where it holds. `outcomes` are counts of
     runs with their `p_value` (`calibration.validate.counts`). `session`, `metric` and `statistic`
     are the row's; `reading` is the same for rows that are read off the same runs. `nulls` are what
-    models without a mechanism say (`calibration.validate.nulls`).
+    models without a mechanism say (`calibration.validate.baselines`).
     """
 
     id: str
@@ -84,7 +84,7 @@ class Comparison:
     metric: str = ""
     statistic: str = ""
     reading: str = ""
-    nulls: Mapping[str, Null] = field(default_factory=dict)
+    nulls: Mapping[str, Baseline] = field(default_factory=dict)
 
 
 def blank(row: published.Row) -> Comparison:

@@ -11,10 +11,10 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate import block_sizes, nulls, outcomes, published
+from pocketsim.calibration.validate import baselines, block_sizes, outcomes, published
 from pocketsim.calibration.validate.answers import (
+    Baseline,
     Comparison,
-    Null,
     Rungs,
     answer,
     blank,
@@ -34,18 +34,19 @@ def compare(
     rows: Sequence[published.Row],
     rungs: Rungs,
     replay: block_sizes.Replay | None = None,
-    settings: nulls.Settings | None = None,
+    settings: baselines.Settings | None = None,
 ) -> list[Comparison]:
-    """Return the comparisons of `rows`, group by group, each beside what null models say.
+    """Return the comparisons of `rows`, group by group, each beside what baselines say.
 
     Rows of one table of runs become one comparison each for counts, outcomes or block sizes.
     `replay` is `sim._engine.replay_chain`; it is needed for block sizes only. `settings` are the
-    rungs' resolved scenarios, without which only a session's constants are nulls.
+    rungs' resolved scenarios, without which only a session's constants are baselines.
     """
     others = {
-        name: _by_id(answered(rows, found)) for name, found in nulls.rungs(settings or {}).items()
+        name: _by_id(answered(rows, found))
+        for name, found in baselines.rungs(settings or {}).items()
     }
-    everything = answered(published.rows(), nulls.rungs(settings or {})["nominal"])
+    everything = answered(published.rows(), baselines.rungs(settings or {})["nominal"])
     peers = [row for row in everything if _comparison(row) in _BY_SIZE and row.metric]
     return [_beside(found, others, peers) for found in answered(rows, rungs, replay)]
 
@@ -89,16 +90,18 @@ def _verdict(comparison: str, found: Comparison, resolution: float = 0.0) -> Com
 def _beside(
     found: Comparison, others: Mapping[str, Mapping[str, Comparison]], peers: Sequence[Comparison]
 ) -> Comparison:
-    """Return a comparison with what each null says of its row, where it says anything."""
+    """Return a comparison with what each baseline says of its row, where it says anything."""
     known = {name: said[found.id] for name, said in others.items() if found.id in said}
-    if found.metric in nulls.GROWTH_ONLY and found.statistic != "growth":
+    if found.metric in baselines.GROWTH_ONLY and found.statistic != "growth":
         known = {}
-    constant = nulls.session(found, peers) if _comparison(found) in {*_BY_SIZE, *_CLAIMS} else None
+    constant = (
+        baselines.session(found, peers) if _comparison(found) in {*_BY_SIZE, *_CLAIMS} else None
+    )
     if constant is not None:
         row = replace(found, simulated=constant, ci95=None, simulated_ci95=None, holds=None)
         known["session"] = _verdict(_comparison(found), row)
     said = {
-        name: Null(row.simulated, row.error_ratio, row.holds)
+        name: Baseline(row.simulated, row.error_ratio, row.holds)
         for name, row in known.items()
         if row.simulated is not None and (row.error_ratio is not None or row.holds is not None)
     }

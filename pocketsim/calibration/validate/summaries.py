@@ -118,7 +118,7 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bases = sorted({row.basis for row in rows})
     met = _met(rows, checks) if checks and any(map(_is_judged, rows)) else None
     judged = [row for row in rows if row.basis == "predicted"] or list(rows)
-    beside = _null_errors(judged)
+    beside = _baseline_errors(judged)
     best = min(beside, key=lambda name: _rank(beside[name]), default="")
     return Summary(
         **vars(_errors_of(rows)),
@@ -149,17 +149,17 @@ def _is_judged(row: Comparison) -> bool:
     return row.simulated is None or any(verdict is not None for verdict in verdicts)
 
 
-def _null_errors(rows: Sequence[Comparison]) -> dict[str, Errors]:
-    """Return the errors of each null that answers every row that is judged."""
+def _baseline_errors(rows: Sequence[Comparison]) -> dict[str, Errors]:
+    """Return the errors of each baseline that answers every row that is judged."""
     judged = [row for row in rows if row.error_ratio is not None or row.holds is not None]
     names = {name for row in judged for name in row.nulls}
     whole = sorted(name for name in names if all(name in row.nulls for row in judged))
-    return {name: _errors_of([_as_null(row, name) for row in judged]) for name in whole}
+    return {name: _errors_of([_as_baseline(row, name) for row in judged]) for name in whole}
 
 
-def _as_null(row: Comparison, name: str) -> Comparison:
-    null = row.nulls[name]
-    return replace(row, error_ratio=null.error_ratio, holds=null.holds, agrees=None)
+def _as_baseline(row: Comparison, name: str) -> Comparison:
+    baseline = row.nulls[name]
+    return replace(row, error_ratio=baseline.error_ratio, holds=baseline.holds, agrees=None)
 
 
 def _rank(errors: Errors) -> float:
@@ -169,15 +169,15 @@ def _rank(errors: Errors) -> float:
     return errors.claims - errors.held
 
 
-def _standing(own: Errors, null: Errors | None, *, fitted: bool, met: bool) -> str:
+def _standing(own: Errors, baseline: Errors | None, *, fitted: bool, met: bool) -> str:
     """Return what a group with a bar is worth.
 
     Rows that were fitted, or made the format, describe. Predictions count as validation where
-    their bar is met and they are off by at most half of what the best null is.
+    their bar is met and they are off by at most half of what the best baseline is.
     """
     if fitted:
         return "described"
-    beats = null is not None and 0.0 < _rank(null) >= _TIMES_BETTER * _rank(own)
+    beats = baseline is not None and 0.0 < _rank(baseline) >= _TIMES_BETTER * _rank(own)
     return "validated" if met and beats else "not validated"
 
 

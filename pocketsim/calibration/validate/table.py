@@ -29,7 +29,7 @@ SUMMARY_HEAD = (
     "worst",
     "predicted alone",
     "fitted alone",
-    "best null",
+    "best baseline",
     "agree",
     "claims held",
     "bar",
@@ -43,8 +43,8 @@ SUMMARY_NOTE = (
     "counts of outcomes, when those that are no likelier have a chance of 5 % or more. Independent "
     "are rows that are not read off the same runs."
 )
-NULL_NOTE = (
-    "A null knows nothing of the mechanism: nominal is what the configured numbers alone give, "
+BASELINE_NOTE = (
+    "A baseline knows nothing of the mechanism: nominal is what the configured numbers alone give, "
     "sleep the sender loop's sleeps, session one constant for each published session. The best is "
     "that with the smallest median error over the predicted rows, or the fewest claims that fail. "
     "A group counts as validation if its bar is met and its predicted rows are off by at most half "
@@ -80,12 +80,12 @@ def render(result: ValidationResult, *, rows: bool = False, every_row: bool = Fa
 
 
 def _group_lines(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
-    head = ("group", "rows", "indep", "median", "worst", "null", "agree", "bar")
+    head = ("group", "rows", "indep", "median", "worst", "baseline", "agree", "bar")
     yield _GROUP.format(*head), "bold"
     for summary in summaries:
         style = "yellow" if summary.known_missed else _STYLES[summary.met]
         _, rows, alone, median, worst, _, _, _, agree, hold, *_, said = summary_cells(summary)
-        cells = (rows, alone, median, worst, _null(summary), agree or hold, said or "-")
+        cells = (rows, alone, median, worst, _baseline(summary), agree or hold, said or "-")
         yield _GROUP.format(summary.group, *cells).rstrip(), style
         yield _aside("; ".join(_more(summary))), "dim"
 
@@ -100,18 +100,18 @@ def _more(summary: Summary) -> Iterator[str]:
     yield f"predicted {_predicted(summary)}"
     yield f"fitted {_alone(summary.by_basis.get('fitted'))}"
     if summary.best_null:
-        yield f"best null {summary.best_null} {_null(summary)}"
+        yield f"best baseline {summary.best_null} {_baseline(summary)}"
     yield summary.standing
 
 
-def _null(summary: Summary) -> str:
-    """Return the best null in a cell: its median error, or how many claims it fulfils."""
-    null = summary.nulls.get(summary.best_null)
-    if null is None:
+def _baseline(summary: Summary) -> str:
+    """Return the best baseline in a cell: its median error, or how many claims it fulfils."""
+    baseline = summary.nulls.get(summary.best_null)
+    if baseline is None:
         return ""
-    if null.claims:
-        return f"{null.held} of {null.claims}"
-    return _percent(null.median_error_ratio)
+    if baseline.claims:
+        return f"{baseline.held} of {baseline.claims}"
+    return _percent(baseline.median_error_ratio)
 
 
 def _row_lines(rows: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
@@ -166,7 +166,7 @@ def worth(result: ValidationResult) -> Iterator[str]:
 def notes(result: ValidationResult) -> list[str]:
     """Return how to read the table of groups, and which prices contradict each other."""
     sizes = any(summary.group == "block_sizes" for summary in result.summaries)
-    return [SUMMARY_NOTE, NULL_NOTE, *([FORMAT_NOTE] if sizes else []), *result.apart]
+    return [SUMMARY_NOTE, BASELINE_NOTE, *([FORMAT_NOTE] if sizes else []), *result.apart]
 
 
 def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:
@@ -199,7 +199,7 @@ def summary_cells(summary: Summary) -> tuple[str, ...]:
         _percent(summary.worst_error_ratio),
         _predicted(summary),
         _alone(summary.by_basis.get("fitted")),
-        f"{_null(summary)} ({summary.best_null})" if summary.best_null else "",
+        f"{_baseline(summary)} ({summary.best_null})" if summary.best_null else "",
         f"{summary.agreeing} of {summary.with_ci}" if summary.with_ci else "",
         f"{summary.held} of {summary.claims}" if summary.claims else "",
         summary.bar or "none",

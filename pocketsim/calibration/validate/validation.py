@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pocketsim.calibration.validate.answers import Comparison, Rungs
+    from pocketsim.calibration.validate.baselines import Settings
     from pocketsim.calibration.validate.block_sizes import Replay
-    from pocketsim.calibration.validate.nulls import Settings
     from pocketsim.sim.run.runner import Progress, Task
     from pocketsim.sim.scenario.resolved import Resolved
 

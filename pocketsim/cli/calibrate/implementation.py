@@ -38,14 +38,14 @@ def implementation(
         str,
         typer.Option(
             "--base",
-            help="Implementation for what no report timed.",
+            help="Implementation for steps that no report timed.",
             metavar="IMPLEMENTATION",
             autocompletion=completion.documents("implementation"),
         ),
     ] = "probe",
     as_json: AsJson = False,
 ) -> None:
-    """Make an implementation of what reports have timed of the steps of `probe trade`.
+    """Make an implementation from reports that timed the steps of `probe trade`.
 
     These are costs of the program beyond the operations of the device. What the reports have not
     timed is taken from --base with its provenance, and listed.

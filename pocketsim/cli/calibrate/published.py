@@ -35,7 +35,7 @@ def published(
     ] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Make the numbers of a fit document again from published rows, by simulation.
+    """Fit the numbers of a fit document to published rows again, by simulation.
 
     Trials are kept in a journal beside the result: what was interrupted goes on from there. No
     profile or scenario is changed.

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from pocketsim.calibration.fit.calibration import Calibration
     from pocketsim.calibration.fit.round_trips import RoundTrip
 
-Name = Annotated[str | None, typer.Option("--name", help="Of the device, instead of its own.")]
+Name = Annotated[
+    str | None, typer.Option("--name", help="Name of the device, instead of the report's.")
+]
 MeasuredBy = Annotated[str, typer.Option("--measured-by", help="Who ran it.")]
 Store = Annotated[
     str, typer.Option("--store", help="Kernel that prices `store`.", metavar="KERNEL")
@@ -36,7 +38,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
         str | None,
         typer.Option(
             "--base",
-            help="Profile for what no report measured; without it, that is refused.",
+            help="Profile for numbers that no report measured; without it they are an error.",
             metavar="PROFILE",
             autocompletion=completion.documents("device"),
         ),
@@ -45,11 +47,11 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
     measured_by: MeasuredBy = "not stated",
     store: Store = "file_append",
     allow_spoiled: Annotated[
-        bool, typer.Option("--allow-spoiled", help="Take spoiled reports; the profile says so.")
+        bool, typer.Option("--allow-spoiled", help="Accept spoiled reports; the profile says so.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a device profile of reports of one device.
+    """Make a device profile from reports of one device.
 
     What no report has measured is taken from --base with its provenance, and listed. Round trips
     that the reports have timed stand beside what the costs add up to. `calibrate published FIT`

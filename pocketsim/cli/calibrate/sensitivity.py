@@ -24,7 +24,9 @@ def sensitivity(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", help="Numbers alone, such as 'moto_g04s:operations.*'.", metavar="PATTERN"
+            "--only",
+            help="Only these numbers, such as 'moto_g04s:operations.*'.",
+            metavar="PATTERN",
         ),
     ] = None,
     subset: Annotated[
@@ -36,14 +38,20 @@ def sensitivity(
         ),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option("--repetitions", min=2, help="Of each run; twice as many to make sure.")
+        int,
+        typer.Option(
+            "--repetitions", min=2, help="Repetitions of each run; twice as many confirm a change."
+        ),
     ] = 4,
     samples: Annotated[
-        int, typer.Option("--samples", min=0, help="Of Sobol' indices, a power of 2; 0 for none.")
+        int,
+        typer.Option(
+            "--samples", min=0, help="Samples of Sobol' indices, a power of 2; 0 for none."
+        ),
     ] = 64,
     jobs: Jobs = None,
 ) -> None:
-    """Double every number, one at a time, and tell what that moves of what published rows say.
+    """Double every number, one at a time, and report which published rows change.
 
     What is made is kept in a journal beside the table: what was interrupted goes on from there. No
     profile or scenario is changed.

@@ -16,13 +16,13 @@ def this_machine(
         Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
     ] = Path("this_machine.toml"),
     seconds: Annotated[
-        float, typer.Option("--seconds", help="How long to time, about.", metavar="N")
+        float, typer.Option("--seconds", help="About how long to measure.", metavar="N")
     ] = 10.0,
     base: Annotated[
         str,
         typer.Option(
             "--base",
-            help="Profile for what Python cannot time, as QUIC.",
+            help="Profile for what Python cannot time, such as QUIC.",
             metavar="PROFILE",
             autocompletion=completion.documents("device"),
         ),
@@ -31,7 +31,7 @@ def this_machine(
     measured_by: MeasuredBy = "not stated",
     store: Store = "file_append",
 ) -> None:
-    """Make a profile of the machine at hand, from Python alone: no probe's, and no phone's.
+    """Profile this machine with Python alone; the result is of no phone and no probe.
 
     PyNaCl, JSON, UDP over loopback, files and sleeps are timed; the rest is taken from --base with
     its provenance, and listed. What is timed beside and prices nothing is shown.

@@ -61,7 +61,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         ),
     ],
     source: Annotated[
-        Path, typer.Argument(help="The file, compressed by gzip or not.", metavar="SOURCE")
+        Path, typer.Argument(help="File to import, compressed by gzip or not.", metavar="SOURCE")
     ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="New folder to write.", metavar="FOLDER")
@@ -70,7 +70,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         str | None,
         typer.Option(
             "--time-unit",
-            help="Of the source's times: s, ms, us, or iso for payments; s without, ms for ipv8.",
+            help="Unit of times: s, ms, us, or iso for payments; default s, of ipv8 ms.",
             parser=options.one_of(TimeUnit, "--time-unit"),
         ),
     ] = None,
@@ -92,7 +92,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Of payments: payer=COLUMN,payee=COLUMN,time=COLUMN and amount=COLUMN, or "
+            help="Payments: payer=COLUMN,payee=COLUMN,time=COLUMN and amount=COLUMN, or "
             "payload=COLUMN for trades.",
             metavar="ROLE=COLUMN,...",
         ),
@@ -101,7 +101,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         str,
         typer.Option(
             "--amount-unit",
-            help="Of amounts: ct or EUR.",
+            help="Unit of amounts: ct or EUR.",
             parser=options.one_of(AmountUnit, "--amount-unit"),
         ),
     ] = "ct",
@@ -113,7 +113,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make files for a scenario of what others recorded: contacts, churn, graphs, payments.
+    """Import recorded contacts, churn, graphs or payments as files for a scenario.
 
     The folder holds the tables, phones.csv (which id is which phone) and import.json (source,
     digest, rows, what was dropped and why).

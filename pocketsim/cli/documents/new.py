@@ -16,13 +16,13 @@ from pocketsim.sim.base.errors import ScenarioError
 
 def new(
     name: Annotated[
-        Path, typer.Argument(help="What to call it; may be in another folder.", metavar="NAME")
+        Path, typer.Argument(help="Name of the scenario; may be in another folder.", metavar="NAME")
     ],
     base: Annotated[
         Path | None,
         typer.Option(
             "--from",
-            help="Scenario to copy, a file or a name; without, one that explains itself.",
+            help="Scenario to copy, a file or a name; default: a commented template.",
             metavar="SCENARIO",
             autocompletion=completion.documents("scenario"),
         ),

@@ -16,10 +16,10 @@ from pocketsim.sim.base.errors import ScenarioError
 
 def notebooks(
     folder: Annotated[
-        Path, typer.Argument(help="Where to; made if it is not there.", metavar="DIR")
+        Path, typer.Argument(help="Target folder; created if missing.", metavar="DIR")
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what is there and differs.")
+        bool, typer.Option("--force", help="Overwrite notebooks that were changed.")
     ] = False,
 ) -> None:
     """Copy the notebooks out of the package, to read, run and change.

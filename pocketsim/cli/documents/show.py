@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """Show a scenario's rungs and what its numbers rest on."""
+    """Show the runs of a scenario and the sources of its numbers."""
     from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
     from pocketsim.sim.scenario import load
     from pocketsim.sim.scenario.resolve import resolve

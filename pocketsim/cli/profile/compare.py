@@ -103,9 +103,9 @@ def _figure(found: DeviceComparison, form: str) -> bytes:
     if form == "html":
         page: str = chart.to_html(div_id="devices")
         return page.encode()
-    from pocketsim.report.paper import printed
+    from pocketsim.report.paper import print_figures
 
-    return printed.picture(chart, form)
+    return print_figures.picture(chart, form)
 
 
 _FIGURES = {".svg": "svg", ".pdf": "pdf", ".html": "html"}

@@ -25,7 +25,7 @@ def lint(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Say what is allowed in profiles and still suspicious; exit 3 if something is.
+    """Find valid but suspicious entries of profiles; exit 3 if there are any.
 
     What `check` refuses is refused here, too. Findings of shipped profiles are explained.
     """

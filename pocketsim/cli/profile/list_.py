@@ -9,7 +9,7 @@ from pocketsim.cli.ui.options import AsJson
 
 
 def names(as_json: AsJson = False) -> None:
-    """List shipped profiles: on what their numbers rest, and who says so."""
+    """List shipped profiles, with basis and source of their numbers."""
     from pocketsim.api.profile_stats import BASES, shipped_profiles
 
     rows = shipped_profiles()

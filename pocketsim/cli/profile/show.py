@@ -21,7 +21,7 @@ def show(
         ),
     ],
 ) -> None:
-    """Show every number of a profile, what it rests on, and what published rows say of it."""
+    """Show every number of a profile, its basis, and which published rows depend on it."""
     from pocketsim.calibration.validate.sensitivity import of_profile
     from pocketsim.sim.base.documents import read_toml
     from pocketsim.sim.devices import implementation, profile

@@ -47,7 +47,7 @@ def compare(
     ] = "5%",
     as_json: AsJson = False,
 ) -> None:
-    """Say by how much B differs from A, with 95 % intervals, and in what their scenarios differ.
+    """Compare the metrics of B with those of A, with 95 % intervals, and their scenarios.
 
     Runs of one seed have random numbers in common, so they are compared repetition by repetition.
     Of several metrics, it is told which differ when Holm's adjustment allows for their number.

@@ -57,7 +57,7 @@ def export(
     ] = None,
     repetition: Annotated[
         int | None,
-        typer.Option(help="Which repetition; without, 0, and all for csv.", metavar="N"),
+        typer.Option(help="Number of the repetition; default 0, of csv all.", metavar="N"),
     ] = None,
 ) -> None:
     """Write a run as CSV, as a graph, as a timeline, or as tokens."""
@@ -140,7 +140,7 @@ def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path |
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
     from pocketsim.sim.export.verification import check_kept
     from pocketsim.sim.run import results, rundir
-    from pocketsim.sim.trace import holdings, tables
+    from pocketsim.sim.trace import final_tokens, tables
 
     check_kept(directory, resolved, "tokens")
     if folder is None:
@@ -152,7 +152,7 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     with results.parquet(file):
         rows = tables.read(file, repetition)
     with output_paths.writing(folder):
-        holdings.write_batches(rows, key, folder)
+        final_tokens.write_batches(rows, key, folder)
     console.data(str(folder))
 
 

@@ -19,7 +19,7 @@ PlotlyJs = Annotated[
     Path | None,
     typer.Option(
         "--plotly-js",
-        help="File that several pages share, of what draws charts: 5 MB less in each.",
+        help="File with the chart library that several pages share: 5 MB less in each.",
         metavar="FILE",
     ),
 ]
@@ -43,7 +43,7 @@ def report(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what is in DIR and was changed.")
+        bool, typer.Option("--force", help="Overwrite files in DIR that were changed.")
     ] = False,
 ) -> None:
     """Write one self-contained HTML page about some runs, or figures of them for a paper.

@@ -25,7 +25,7 @@ def run(  # noqa: PLR0913 - each is an option
     out: Out = Path("runs"),
     as_json: AsJson = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check and list, run nothing.")
+        bool, typer.Option("--dry-run", help="Check and list the runs, run nothing.")
     ] = False,
     jobs: Jobs = None,
     allow_code: AllowCode = False,

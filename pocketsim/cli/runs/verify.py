@@ -28,7 +28,7 @@ def verify(
         ),
     ],
     repetition: Annotated[
-        int | None, typer.Option(help="Which repetition; without, all.", metavar="N")
+        int | None, typer.Option(help="Number of the repetition; default all.", metavar="N")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

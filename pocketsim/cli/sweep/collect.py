@@ -29,7 +29,7 @@ def collect(
     out: Out = OUT,
     shard: Shard = WHOLE,
 ) -> None:
-    """Write what a sweep found as one table, a row for each run and repetition.
+    """Write the metrics of a sweep as one table, a row for each run and repetition.
 
     Exit 4 if some runs are missing; the others are written.
     """

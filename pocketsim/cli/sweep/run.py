@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913 - each is an option
     allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run what a sweep still lacks; prints the run directories that are there then.
+    """Run the missing runs of a sweep; prints all run directories that exist then.
 
     Exit 4 if some runs failed, were left for want of time, or are still being run by another
     process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
@@ -151,9 +151,9 @@ def _time(text: str | None) -> datetime | None:
 def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Client | None]:
     if executor == "local":
         return contextlib.nullcontext()
-    from pocketsim.sim.run import pool
+    from pocketsim.sim.run import dask_backend
 
-    return pool.connected(scheduler)
+    return dask_backend.connected(scheduler)
 
 
 _EXECUTORS = ("local", "dask")

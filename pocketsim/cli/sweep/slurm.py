@@ -26,8 +26,10 @@ def slurm(  # noqa: PLR0913 - each is an option
         str | None,
         typer.Option(help="Limit of each element: 90m, 1h or as SLURM has it.", metavar="TIME"),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="Where it runs.", metavar="NAME")] = None,
-    account: Annotated[str | None, typer.Option(help="Who pays for it.", metavar="NAME")] = None,
+    partition: Annotated[
+        str | None, typer.Option(help="Partition of the job.", metavar="NAME")
+    ] = None,
+    account: Annotated[str | None, typer.Option(help="Account of the job.", metavar="NAME")] = None,
     out: Out = Path("runs"),
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cores of each element.")] = 1,
     keep: Keep = "metrics",
@@ -41,16 +43,16 @@ def slurm(  # noqa: PLR0913 - each is an option
         list[str] | None,
         typer.Option(
             "--setup",
-            help="A line of shell that comes first, such as a module load.",
+            help="A line of shell to run first, such as a module load.",
             metavar="LINE",
         ),
     ] = None,
     submit: Annotated[
-        bool, typer.Option("--submit", help="Give it to sbatch; prints the job's number.")
+        bool, typer.Option("--submit", help="Submit it with sbatch; prints the job's number.")
     ] = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Print a batch script for SLURM that runs what a sweep lacks, each element one shard of it.
+    """Print a batch script for SLURM: each element runs one shard of the missing runs.
 
     Runs are made on a disk of the node, none is begun that would not end before the limit, and an
     element that is requeued goes on where it was.

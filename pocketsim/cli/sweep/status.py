@@ -28,11 +28,11 @@ def status(
     jobs: Jobs = None,
     shard: Shard = WHOLE,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Say it again whenever it changes, until all is there.")
+        bool, typer.Option("--watch", help="Print again at each change, until all runs exist.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how far a sweep is, also while another process runs it; exit 4 if runs are missing."""
+    """Show the progress of a sweep, also of a running one; exit 4 if runs are missing."""
     said = None
     while True:
         now = study_of(file, out, shard).status(jobs)

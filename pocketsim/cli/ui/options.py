@@ -20,7 +20,7 @@ from pocketsim.sim.base.files import at_home
 Words = TypeVar("Words", bound=enum.StrEnum)
 
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more.")]
 ScenarioFile = Annotated[
     Path,
     typer.Argument(

@@ -191,7 +191,7 @@ def _reason(error: OSError) -> str:
 
 _JOURNAL = ".journal"
 _ASIDE = ".writing-"
-_FOLDER_ASIDE = ".tmp-"  # of folders that are written whole (`sim.trace.holdings`)
+_FOLDER_ASIDE = ".tmp-"  # of folders that are written whole (`sim.trace.final_tokens`)
 _NEW = "new"
 _STDOUT = 1
 # A path of the user's that cannot be read or written.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.sim.run.results import Metrics
-    from pocketsim.sim.scenario.point import Value
+    from pocketsim.sim.scenario.point_values import Value
 
 
 def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:

@@ -8,15 +8,15 @@ import numpy as np
 
 from pocketsim.report.charts import theme
 from pocketsim.report.charts.rates import asked_title
+from pocketsim.report.runs.round_trips import completions, of_run
 from pocketsim.report.runs.run import Run, Series, transport_name
-from pocketsim.report.runs.trips import completions, of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.runs.trips import Trips
+    from pocketsim.report.runs.round_trips import Trips
 
 
 def against_rate(group: Sequence[Series]) -> go.Figure:

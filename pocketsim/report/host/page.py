@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.host import judging, tables
 from pocketsim.report.charts import theme
-from pocketsim.report.host import parts
+from pocketsim.report.host import page_frame
 from pocketsim.report.host import second_device as other_section
 from pocketsim.report.host import tokens as token_section
 from pocketsim.report.html.page import Page
@@ -38,16 +38,16 @@ def page(
     found = Page(title)
     *measured, verdict = said
     bars = (*judgement.bars, *tokens.judgement.bars, *(other.bars if other else ()))
-    parts.begin(found, verdict, bars)
+    page_frame.begin(found, verdict, bars)
     found.section("points", "Predicted against measured")
     found.paragraph(tables.NOTE)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
     found.section("rows", "Points")
-    found.add(parts.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
+    found.add(page_frame.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
     if other:
         other_section.add(found, other)
-    parts.end(found, measured)
+    page_frame.end(found, measured)
     return found.html()
 
 

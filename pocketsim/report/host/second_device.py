@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.host import other_tables
-from pocketsim.report.host import parts
+from pocketsim.report.host import page_frame
 from pocketsim.report.html.page import Page
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ def page(other: OtherComparison, title: str, said: Sequence[str]) -> str:
     """Return a page of it alone as HTML; `said` are sentences about it, the last the verdict."""
     found = Page(title)
     *measured, verdict = said
-    parts.begin(found, verdict, other.bars)
+    page_frame.begin(found, verdict, other.bars)
     add(found, other)
-    parts.end(found, measured)
+    page_frame.end(found, measured)
     return found.html()
 
 
@@ -28,4 +28,4 @@ def add(found: Page, other: OtherComparison) -> None:
     """Append the section: a table of all points by both profiles."""
     found.section("other", "Another device")
     found.paragraph(other_tables.NOTE)
-    found.add(parts.plain_table(other_tables.HEAD, other_tables.rows_of(other.rows)))
+    found.add(page_frame.plain_table(other_tables.HEAD, other_tables.rows_of(other.rows)))

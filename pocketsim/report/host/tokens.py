@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.host.tokens import tables
 from pocketsim.calibration.host.tokens.judging import operation_s
 from pocketsim.report.charts import theme
-from pocketsim.report.host import parts
+from pocketsim.report.host import page_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def add(page: Page, tokens: TokenComparison) -> None:
     for text in (tables.NOTE, *tokens.left_out):
         page.paragraph(text)
     page.figures([("Tokens a second", _CAPTION, chart(tokens))])
-    page.add(parts.plain_table(tables.HEAD, tables.rows_of(rows)))
+    page.add(page_frame.plain_table(tables.HEAD, tables.rows_of(rows)))
 
 
 def chart(tokens: TokenComparison) -> go.Figure:

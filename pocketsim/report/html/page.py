@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.report.charts import theme
-from pocketsim.sim.run.cells import cell
+from pocketsim.sim.run.csv_cells import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.paper.prose import Cite, Code, joined
-from pocketsim.report.runs import trips
+from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.points import Setting, listed
 from pocketsim.report.runs.run import answers, by_scenario, is_of_trades, transport_name
 from pocketsim.report.sections import provenance
@@ -113,7 +113,7 @@ def _repetitions(runs: Sequence[Run]) -> Iterator[Piece]:
         yield f"{BARS} "
     if any(LOW in told for run in runs for told in run.metrics["metrics"].values()):
         yield PREDICTED
-    if about := trips.about(runs):
+    if about := round_trips.about(runs):
         yield f"{about} "
 
 

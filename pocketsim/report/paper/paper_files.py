@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.html.page import data_csv
-from pocketsim.report.paper import methods, printed, prose
+from pocketsim.report.paper import methods, print_figures, prose
 from pocketsim.report.runs.run import load
 from pocketsim.report.sections.page_layout import arranged
 
@@ -25,7 +25,7 @@ def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:
     Equal runs and an equal matplotlib give equal bytes. Raises as `write_report` does, and
     EnvironmentMissingError without matplotlib.
     """
-    printed.check()
+    print_figures.check()
     runs = load(run_dirs)
     charts = arranged(runs).charts
     pieces = methods.paragraph(runs)
@@ -41,7 +41,9 @@ def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:
     drawn = {
         f"{_name(one)}{suffix}": content
         for one in charts
-        for suffix, content in printed.pictures(one.chart, one.caption, _width_in(one)).items()
+        for suffix, content in print_figures.pictures(
+            one.chart, one.caption, _width_in(one)
+        ).items()
     }
     return {**drawn, **{name: text.encode() for name, text in texts.items()}}
 
@@ -51,7 +53,7 @@ def _name(drawn: Drawn) -> str:
 
 
 def _width_in(drawn: Drawn) -> float:
-    return printed.DOUBLE_IN if drawn.is_wide else printed.SINGLE_IN
+    return print_figures.DOUBLE_IN if drawn.is_wide else print_figures.SINGLE_IN
 
 
 def _caption(drawn: Drawn) -> str:

@@ -34,7 +34,7 @@ class Run:
     """One run directory: a rung of a scenario, with all its repetitions.
 
     `axes` are what tells it from the other runs of its scenario beside transport, payload and rate,
-    by key of the scenario; `rung_axes` those of its ladder, as published rows name them. `point` is
+    by key of the scenario; `rung_axes` those of its grid, as published rows name them. `point` is
     what was asked for differently than the document says, or varies in it. Published figures belong
     to the run only if it `is_shipped`: made of the scenario as it comes with the project.
     """
@@ -197,7 +197,7 @@ def transport_name(transport: str) -> str:
 
 
 def _told_apart(runs: Sequence[Run]) -> list[Run]:
-    """Return runs of one scenario with what differs among them, and the axes of their ladder."""
+    """Return runs of one scenario with what differs among them, and the axes of their grid."""
     every = [run.settings for run in runs]
     differing = {key for key in points.differing(every) if _tells(key, every)} - _SAID
     axes = [differing | {key for key in run.rung_axes if key not in _SAID} for run in runs]

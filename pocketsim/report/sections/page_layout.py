@@ -1,7 +1,7 @@
 """What stands where on a page about runs: sections, their charts and their tables.
 
 Here it is only arranged; what is said of trades is in `trades`, charts are in `rates`, `latency`,
-`ladders`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
+`grids`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
 what tells runs apart is in `points`.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report.charts import ladders
+from pocketsim.report.charts import grids
 from pocketsim.report.html.page import Page, folded
-from pocketsim.report.runs import trips
+from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
 from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
 
@@ -38,7 +38,7 @@ def arranged(
     trades.add(page, found)
     expected.add(page, runs)
     _towns(page, [run for run in runs if towns.is_town(run)])
-    _ladders(page, [run for run in others if run not in plain])
+    _grids(page, [run for run in others if run not in plain])
     _fates(page, [run for run in others if is_of_trades(run)])
     if validation:
         page.section("rows", "Every published row")
@@ -79,16 +79,16 @@ def _towns(page: Page, runs: Sequence[Run]) -> None:
     for group in by_scenario(runs).values():
         page.add(f"<h3>{escape(group[0].title)}</h3>")
         page.figures(towns.charts(group))
-        if ladders.horizontal(group):
-            page.figures(ladders.charts(group))
+        if grids.horizontal(group):
+            page.figures(grids.charts(group))
         page.add(towns.figures_table(group))
 
 
-def _ladders(page: Page, runs: Sequence[Run]) -> None:
-    charts = [chart for group in by_scenario(runs).values() for chart in ladders.charts(group)]
+def _grids(page: Page, runs: Sequence[Run]) -> None:
+    charts = [chart for group in by_scenario(runs).values() for chart in grids.charts(group)]
     if charts:
-        page.section("ladders", "Sweeps and other ladders")
-        page.paragraph(_LADDERS)
+        page.section("ladders", "Sweeps and other grids")
+        page.paragraph(_GRIDS)
         page.figures(charts)
 
 
@@ -106,7 +106,7 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         page.add(
             folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)
         )
-        if about := trips.about(group):
+        if about := round_trips.about(group):
             page.paragraph(about)
         if any(splits.has_splits(run) for run in group):
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
@@ -167,7 +167,7 @@ _TOWNS = (
     "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
     "waits until the authority has verified it. Nothing here is compared with a measurement."
 )
-_LADDERS = (
+_GRIDS = (
     "The quantity with the most steps is the horizontal axis, what else differs makes lines. Open "
     "diamonds are published figures; lines between runs only guide the eye."
 )

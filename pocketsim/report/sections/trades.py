@@ -1,7 +1,7 @@
 """The part of a report about trades: rates, success, round trips, outcomes, sizes of blocks.
 
 Here it is decided which charts are worth their place; they are drawn in `rates` and `latency`.
-A scenario's only run is one point on any ladder, which its line in the table of metrics says as
+A scenario's only run is one point on any axis, which its line in the table of metrics says as
 well: what is drawn of it are published figures beside it, and what has a distribution.
 """
 
@@ -33,10 +33,10 @@ def add(page: Page, found: Sequence[Series]) -> None:
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:
-    ladders = [series for series in found if len(series.runs) > 1 and not _is_grid(series, found)]
+    swept = [series for series in found if len(series.runs) > 1 and not _is_grid(series, found)]
     charts = [
         (series.title, series.name, rates.rates(series))
-        for series in ladders or found
+        for series in swept or found
         if _is_worth([series], "send_rate_per_s") or series.published("store_rate_per_s")
     ]
     _section(page, "rates", charts, _RATES)
@@ -44,10 +44,10 @@ def _rates(page: Page, found: Sequence[Series]) -> None:
 
 def _success(page: Page, found: Sequence[Series]) -> None:
     chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
-    ladders = [group for group in chosen if len(group[0].runs) > 1]
+    swept = [group for group in chosen if len(group[0].runs) > 1]
     charts = [
         (group[0].title, _names(group), rates.success(group))
-        for group in ladders or chosen
+        for group in swept or chosen
         if _is_worth(group)
     ]
     _section(page, "success", charts, _SUCCESS)
@@ -173,8 +173,8 @@ def _middle_payload(group: Sequence[Series]) -> list[Series]:
 def _common_rate(group: Sequence[Series]) -> tuple[float, list[Run]]:
     """Return the second lowest rate (the lowest may be too sparse) and its runs."""
     runs = [run for one in group for run in one.runs]
-    ladder = sorted({run.rate_per_s for run in runs})
-    rate = ladder[min(1, len(ladder) - 1)]
+    asked = sorted({run.rate_per_s for run in runs})
+    rate = asked[min(1, len(asked) - 1)]
     return rate, [run for run in runs if run.rate_per_s == rate]
 
 

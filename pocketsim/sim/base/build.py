@@ -19,9 +19,15 @@ _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
     *("base/designs.py", "export", "importing", "devices/contents.py", "devices/numbers.py"),
     *("devices/lint.py", "devices/ratios.py"),
-    *("metrics/reference.py", "run/cells.py", "run/collect.py"),
-    *("run/forks.py", "run/pool.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),
-    "run/until.py",
+    *("metrics/reference.py", "run/csv_cells.py", "run/collect.py"),
+    *(
+        "run/forks.py",
+        "run/dask_backend.py",
+        "run/store.py",
+        "run/sweep.py",
+        "run/sweep_document.py",
+    ),
+    "run/stopping_rule.py",
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""

@@ -251,13 +251,13 @@ def written(value: object) -> Any:
 
 
 def one_or_list(value: object) -> object:
-    """Return a list as it is and anything else as a list of one: a ladder of one rung."""
+    """Return a list as it is and anything else as a list of one value."""
     if isinstance(value, list) and not value:
         raise ValueError("an empty list leaves nothing to run")
     return value if isinstance(value, list) else [value]
 
 
-def ladder_schema(item: dict[str, Any]) -> WithJsonSchema:
+def list_schema(item: dict[str, Any]) -> WithJsonSchema:
     """Return the schema of one `item` or a list of them, as `one_or_list` takes it."""
     return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
 
@@ -339,15 +339,15 @@ PositiveCents = Annotated[
     units.MONEY,
 ]
 Rates = Annotated[
-    list[PositiveRate], BeforeValidator(one_or_list), ladder_schema(_schema(units.RATE))
+    list[PositiveRate], BeforeValidator(one_or_list), list_schema(_schema(units.RATE))
 ]
-Sizes = Annotated[list[Size], BeforeValidator(one_or_list), ladder_schema(_schema(units.SIZE))]
+Sizes = Annotated[list[Size], BeforeValidator(one_or_list), list_schema(_schema(units.SIZE))]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Counts = Annotated[
     list[Count],
     BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
+    list_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
 ]
 Blocks = Annotated[Count, units.BLOCKS]
 BlockCounts = Annotated[Counts, units.BLOCKS]
-Flags = Annotated[list[bool], BeforeValidator(one_or_list), ladder_schema({"type": "boolean"})]
+Flags = Annotated[list[bool], BeforeValidator(one_or_list), list_schema({"type": "boolean"})]

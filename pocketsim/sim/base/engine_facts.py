@@ -48,7 +48,7 @@ EVENT_KINDS = (
     *("connect", "disconnect", "unpayable", "take", "submit", "decide", "settle"),
     *("double_spend", "accuse", "phone_on", "phone_off", "begin", "compute", "deliver", "observe"),
 )
-"""Kinds of rows that every trace may have; a protocol of one's own adds what it observes."""
+"""Kinds of rows that every trace may have; a custom protocol adds what it observes."""
 
 # CM02 with factors of 1: the default LV08 is a fit of TCP slow start and multiplies latency by
 # 13.01 (SimGrid docs/source/Models.rst), which is wrong for datagrams.

@@ -50,7 +50,7 @@ class ScenarioError(UserError):
 
 
 class ProtocolError(UserError):
-    """A protocol of the user's own failed: its file and line, simulated time, phone and reason."""
+    """A custom protocol failed: its file and line, simulated time, phone and reason."""
 
 
 class EnvironmentMissingError(UserError):

@@ -1,8 +1,8 @@
 """The protocol families: one record each.
 
-What a family is to a room lies in that room under the family's name: `transfers` of the room of
-scenarios says what a scenario of transfers must be and how it is resolved, that of the room of
-metrics what such a run achieved. `parts` of each room finds them. The machines are the engine's.
+A family has a module of its name in two rooms. `sim.scenario.transfers` says what a scenario of
+transfers must be and how it is resolved, `sim.metrics.transfers` what such a run achieved. The
+modules `family_rules` and `family_metrics` find them. The machines are the engine's.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ FAMILIES = [
     Family(
         "python",
         (*_TRADES, "trace"),
-        "own_protocol",
+        "custom_protocol",
         "a protocol of your own, of class",
         has_ledger=True,
     ),
-    Family("rust", (*_TRADES, "trace"), "own_protocol", "one in Rust, of library", has_ledger=True),
+    Family(
+        "rust", (*_TRADES, "trace"), "custom_protocol", "one in Rust, of library", has_ledger=True
+    ),
 ]
 """A list, so that tests can add one."""
 

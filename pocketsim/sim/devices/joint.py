@@ -154,7 +154,7 @@ _SIGMAS_ERR = {
     "repetition_sigma_standard_error",
     "tail_share_standard_error",
 }
-# Times the mean. Student's t with few degrees of freedom has no variance; that nobody knows how
-# sure he is makes him no less sure than if he knew nothing.
+# Times the mean. Student's t with few degrees of freedom has no variance. A cost whose error is
+# badly known is no less certain than one of which nothing is known.
 _WIDEST = 1.0
 _NEARLY_ALL = 1 - 1e-9  # the logarithm of what two lognormals can be apart

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base import installed, si
+from pocketsim.sim.base import entry_points, si
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
@@ -382,7 +382,7 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
         known = shipped(shipped_in)
         if shipped_in != IMPLEMENTATIONS and name not in known:
-            offered = installed.names(installed.PROFILES)
+            offered = entry_points.names(entry_points.PROFILES)
             path = _offered(name) if name in offered else path
             known = [*known, *offered]
         reason += (
@@ -403,7 +403,7 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
 
 def _offered(name: str) -> Path:
     try:
-        return installed.folder(installed.entry(installed.PROFILES, name)) / f"{name}.toml"
+        return entry_points.folder(entry_points.entry(entry_points.PROFILES, name)) / f"{name}.toml"
     except LookupError as error:
         raise LookupError(str(error), None) from None
 

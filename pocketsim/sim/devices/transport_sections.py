@@ -85,7 +85,7 @@ class TransportOptions(Section):
     )
     socket_buffer: Sizes | None = Field(
         default=None,
-        description="Receive buffer asked for, as the kernel counts; 0 for the phone's default. A list is a ladder.",
+        description="Receive buffer asked for, as the kernel counts; 0 for the phone's default. A list makes several runs.",
     )
 
 
@@ -98,15 +98,15 @@ class EvaOptions(Section):
     )
     encryption: Flags | None = Field(
         default=None,
-        description="Whether packets are sealed boxes; the original variant seals them anyway. A list is a ladder.",
+        description="Whether packets are sealed boxes; the original variant seals them anyway. A list makes several runs.",
     )
     block: Sizes | None = Field(
         default=None,
-        description="Data of a full block; more than 1289 bytes (1241 encrypted) never leave the phone. A list is a ladder.",
+        description="Data of a full block; more than 1289 bytes (1241 encrypted) never leave the phone. A list makes several runs.",
     )
     window: BlockCounts | None = Field(
         default=None,
-        description="Blocks between two acknowledgements, at first. A list is a ladder.",
+        description="Blocks between two acknowledgements, at first. A list makes several runs.",
     )
     retransmit_interval: PositiveDuration | None = Field(
         default=None,

@@ -26,7 +26,7 @@ class Failure:
 class DoubleSpend:
     """A token that a phone signed over to several: its serial in hexadecimal digits, the payees.
 
-    A payee is named as often as he has another branch; None is one whom no phone's tokens name.
+    A payee is named as often as it has another branch; None is one that no phone's tokens name.
     """
 
     phone: int | None

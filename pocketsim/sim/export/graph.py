@@ -2,7 +2,8 @@
 
 networkx holds it, for notebooks, and writes it: GraphML for yEd, GEXF for Gephi, node-link JSON for
 the web. What deliberately does not live here: amounts of money, which no trace has
-(`sim.export.amounts`), and layouts, colours or measures of graphs, which those programs are for.
+(`sim.export.payment_amounts`), and layouts, colours or measures of graphs, which those programs
+are for.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.sim.export import amounts
-from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.export import payment_amounts
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.run import results
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def of_run(directory: Path, repetition: int = 0) -> nx.DiGraph:
         raise IndexError(f"{directory}: no repetition {repetition}")
     events = results.read_events(directory)
     events = events.filter(pc.equal(events["repetition"], repetition))
-    return of_events(events, resolved, repetition, amounts.cents(events, resolved, repetition))
+    return of_events(
+        events, resolved, repetition, payment_amounts.cents(events, resolved, repetition)
+    )
 
 
 def of_events(

@@ -16,7 +16,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.export import waiting
+from pocketsim.sim.export import radio_queues
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.trace import tables
 
@@ -55,7 +55,7 @@ def write(rows: Iterable[Mapping[str, Any]], phones: Sequence[str], sink: Binary
 
     Rows are taken one after the other, and only the tracks that there are stay in memory.
     """
-    tracks, queues = _Tracks(phones), waiting.Queues()
+    tracks, queues = _Tracks(phones), radio_queues.Queues()
     for number, row in enumerate(rows, start=1):
         if row["peer"] is None:
             packets = _work(row, tracks)
@@ -99,7 +99,7 @@ def _datagram(row: Mapping[str, Any], flow: int, tracks: _Tracks) -> Iterator[by
     yield _event(row["end_s"], _INSTANT, tracks.uuid(peer, _IN), name, more)
 
 
-def _counters(lengths: Iterable[waiting.Length], tracks: _Tracks) -> Iterator[bytes]:
+def _counters(lengths: Iterable[radio_queues.Length], tracks: _Tracks) -> Iterator[bytes]:
     """Yield the packets of what waits for radios: two counters for each that anything waits for."""
     for length in lengths:
         for track, value in zip(

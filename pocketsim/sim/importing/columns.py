@@ -18,7 +18,7 @@ from pocketsim.sim.importing.numbering import Names, numbered
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.importing.found import Found, Options, Rows
+    from pocketsim.sim.importing.source_data import Options, Rows, SourceData
 
     Table = dict[str, npt.NDArray[Any]]
 
@@ -37,7 +37,7 @@ class Written:
     last_s: float | None
 
 
-def written(path: Path, found: Found, options: Options) -> Written:
+def written(path: Path, found: SourceData, options: Options) -> Written:
     """Return the tables of what was found in the source at `path`.
 
     Raises ScenarioError where nothing is left, or for values that no table of ours takes.
@@ -74,7 +74,7 @@ def written(path: Path, found: Found, options: Options) -> Written:
     return Written(tables, ids, origin, first_s, last_s)
 
 
-def _check_leads(path: Path, found: Found, table: Table, names: Names) -> None:
+def _check_leads(path: Path, found: SourceData, table: Table, names: Names) -> None:
     """Refuse a directed graph in which no edge leads from a node: its phone has no partner."""
     alone = np.setdiff1d(table["to"], table["from"])
     if found.is_directed and alone.size:
@@ -111,7 +111,9 @@ def _since(rows: Rows, origin: float, per_s: float) -> Table:
     }
 
 
-def _contacts(path: Path, found: Found, codes: Table, numbers: Table, options: Options) -> Table:
+def _contacts(
+    path: Path, found: SourceData, codes: Table, numbers: Table, options: Options
+) -> Table:
     del path
     one, other, begin, end = codes["phone_a"], codes["phone_b"], numbers["begin"], numbers["end"]
     kept = found.drop(one == other, "near itself")
@@ -129,14 +131,14 @@ def _contacts(path: Path, found: Found, codes: Table, numbers: Table, options: O
     return {"phone_a": low, "phone_b": high, "begin_s": begin[order], "end_s": end[order]}
 
 
-def _churn(path: Path, found: Found, codes: Table, numbers: Table, options: Options) -> Table:
+def _churn(path: Path, found: SourceData, codes: Table, numbers: Table, options: Options) -> Table:
     del path, options
     phone, on, off = _intervals(found, codes["phone"], numbers["begin"], numbers["end"])
     return {"phone": phone, "on_s": on, "off_s": off}
 
 
 def _intervals(
-    found: Found, who: npt.NDArray[Any], begin: npt.NDArray[Any], end: npt.NDArray[Any]
+    found: SourceData, who: npt.NDArray[Any], begin: npt.NDArray[Any], end: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     kept = found.drop(end == begin, "ends when it begins")
     kept &= found.drop((end <= 0) & (end > begin), "over before the origin")
@@ -151,7 +153,7 @@ def _intervals(
     return who, begin, end
 
 
-def _paid(path: Path, found: Found, codes: Table, numbers: Table, options: Options) -> Table:
+def _paid(path: Path, found: SourceData, codes: Table, numbers: Table, options: Options) -> Table:
     del options
     name = next(column for column in numbers if column != "time")
     time, value, one, other = numbers["time"], numbers[name], codes["from"], codes["to"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pocketsim.sim.importing.columns import Written
-    from pocketsim.sim.importing.found import Found
+    from pocketsim.sim.importing.source_data import SourceData
 
 NOTE, PHONES = "import.json", "phones.csv"
 
@@ -44,7 +44,7 @@ def check(folder: Path, *, force: bool) -> None:
             raise ScenarioError(folder, "", "is there already; --force makes it again")
 
 
-def write(folder: Path, note: dict[str, Any], found: Found, made: Written) -> dict[str, Any]:
+def write(folder: Path, note: dict[str, Any], found: SourceData, made: Written) -> dict[str, Any]:
     """Write all files of an import, and return its note as it is written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with room_for(folder):
@@ -58,7 +58,7 @@ def write(folder: Path, note: dict[str, Any], found: Found, made: Written) -> di
     return note
 
 
-def _fill(aside: Path, note: dict[str, Any], found: Found, made: Written) -> dict[str, Any]:
+def _fill(aside: Path, note: dict[str, Any], found: SourceData, made: Written) -> dict[str, Any]:
     files: dict[str, int] = {}
     for kind, table in made.tables.items():
         rows = next(iter(table.values())).size
@@ -134,7 +134,7 @@ def _write_phones(path: Path, ids: Sequence[str]) -> None:
 
 
 def _write_graph(
-    aside: Path, table: Mapping[str, npt.NDArray[np.int64]], ids: Sequence[str], found: Found
+    aside: Path, table: Mapping[str, npt.NDArray[np.int64]], ids: Sequence[str], found: SourceData
 ) -> str:
     """Write partners as pairs, or as GraphML where edges lead one way; return the file's name."""
     pairs = zip(table["from"].tolist(), table["to"].tolist(), strict=True)

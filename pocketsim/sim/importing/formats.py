@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.importing import fta, graphs, haggle, ipv8, one, payments, tij
+from pocketsim.sim.importing import fta, graphs, haggle, ipv8, payments, the_one, tij
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pocketsim.sim.importing.found import Found, Options
+    from pocketsim.sim.importing.source_data import Options, SourceData
 
 
-def read(form: str, path: Path, options: Options) -> Found:
+def read(form: str, path: Path, options: Options) -> SourceData:
     """Return what the source at `path` holds; raises ScenarioError for what is not of its format.
 
     An option that the format does not take is refused.
@@ -42,8 +42,8 @@ def read(form: str, path: Path, options: Options) -> Found:
 _TIMES = ("--time-unit", "--origin")
 _CONTACTS = (*_TIMES, "--window")
 _GRAPH = ("--undirected",)
-FORMATS: dict[str, tuple[Callable[[Path, Options], Found], tuple[str, ...]]] = {
-    "one": (one.read, _CONTACTS),
+FORMATS: dict[str, tuple[Callable[[Path, Options], SourceData], tuple[str, ...]]] = {
+    "one": (the_one.read, _CONTACTS),
     "haggle": (haggle.read, _CONTACTS),
     "crawdad": (haggle.read, _CONTACTS),
     "tij": (tij.read, _CONTACTS),

@@ -13,8 +13,8 @@ import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.importing.found import Found, Gathered, Options, Rows, units_per_s
 from pocketsim.sim.importing.lines import Block, Form, Head, blocks
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, Rows, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return when nodes are available; raises ScenarioError with the first row that is no event."""
-    head, gathered = Head([], []), Gathered()
-    found = Found("event_trace.tab", per_s=units_per_s(options.time_unit or "s"))
+    head, gathered = Head([], []), ColumnBlocks()
+    found = SourceData("event_trace.tab", per_s=units_per_s(options.time_unit or "s"))
     last, platforms = -np.inf, set[str]()
     for block in blocks(path, _FORM, head):
         kind = block.numbers(_TYPE, "event_type")

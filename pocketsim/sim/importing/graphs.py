@@ -15,19 +15,19 @@ from pocketsim.sim.base import graphs
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, shown
 from pocketsim.sim.importing import source
-from pocketsim.sim.importing.found import Found, Gathered, Options, Rows
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, Rows, SourceData
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-def snap(path: Path, options: Options) -> Found:
+def snap(path: Path, options: Options) -> SourceData:
     """Return the pairs of nodes in an edge list, directed if a comment says so."""
     del options
-    head, gathered = Head([], []), Gathered()
-    found = Found("edge list")
+    head, gathered = Head([], []), ColumnBlocks()
+    found = SourceData("edge list")
     for block in blocks(path, _SNAP, head):
         gathered.add({"from": block.names(0, "node"), "to": block.names(1, "node")}, {})
         found.rows += block.row.size
@@ -37,7 +37,7 @@ def snap(path: Path, options: Options) -> Found:
     return found
 
 
-def pajek(path: Path, options: Options) -> Found:
+def pajek(path: Path, options: Options) -> SourceData:
     """Return the edges and arcs of a Pajek network; its vertices are known by their numbers."""
     del options
     section, vertices = "", 0
@@ -61,7 +61,7 @@ def pajek(path: Path, options: Options) -> Found:
     return _found("Pajek", pairs, is_directed=is_directed, path=path)
 
 
-def gml(path: Path, options: Options) -> Found:
+def gml(path: Path, options: Options) -> SourceData:
     """Return the edges of a GML graph, whose nodes are known by their ids."""
     del options
     import networkx as nx
@@ -80,19 +80,19 @@ def gml(path: Path, options: Options) -> Found:
     return _found("GML", pairs, is_directed=graph.is_directed(), path=path)
 
 
-def graphml(path: Path, options: Options) -> Found:
+def graphml(path: Path, options: Options) -> SourceData:
     """Return the edges of a GraphML graph, as Gephi, graph-tool, yEd or networkx write it."""
     del options
     return _of_xml(path, "GraphML")
 
 
-def gexf(path: Path, options: Options) -> Found:
+def gexf(path: Path, options: Options) -> SourceData:
     """Return the edges of a GEXF graph, as Gephi writes it."""
     del options
     return _of_xml(path, "GEXF")
 
 
-def node_link(path: Path, options: Options) -> Found:
+def node_link(path: Path, options: Options) -> SourceData:
     """Return the edges of node-link JSON, as networkx and d3 have it."""
     del options
     graph = graphs.parsed(path, ".json", source.text(path).encode())
@@ -100,7 +100,7 @@ def node_link(path: Path, options: Options) -> Found:
     return _found("node-link JSON", pairs, is_directed=graph.is_directed(), path=path)
 
 
-def _of_xml(path: Path, form: str) -> Found:
+def _of_xml(path: Path, form: str) -> SourceData:
     try:
         found = graphs.of_xml(source.text(path), form)
     except ET.ParseError as error:
@@ -113,7 +113,7 @@ def _of_xml(path: Path, form: str) -> Found:
 
 def _found(
     dialect: str, pairs: Sequence[tuple[str, str]], *, is_directed: bool, path: Path
-) -> Found:
+) -> SourceData:
     import pyarrow as pa
 
     if not pairs:
@@ -122,7 +122,7 @@ def _found(
     ids = {
         name: pa.chunked_array([texts(values)]) for name, values in (("from", one), ("to", other))
     }
-    return Found(dialect, len(pairs), edges=Rows(ids, {}), is_directed=is_directed)
+    return SourceData(dialect, len(pairs), edges=Rows(ids, {}), is_directed=is_directed)
 
 
 def _vertices(path: Path, row: int, words: Sequence[str]) -> int:
@@ -144,7 +144,9 @@ def _pajek_pairs(
     return [(str(int(ends[0])), str(int(other))) for other in ends[1:]]
 
 
-def joined(found: Found, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], nodes: int) -> Any:
+def joined(
+    found: SourceData, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], nodes: int
+) -> Any:
     """Return each edge once, none from a node to itself; an undirected one from low to high."""
     kept = found.drop(one == other, "leads from a node to itself")
     one, other = one[kept], other[kept]

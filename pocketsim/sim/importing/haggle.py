@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return the contacts in a list; raises ScenarioError with the first row that is none."""
-    head, gathered = Head([], []), Gathered()
-    found = Found("id1 id2 start end")
+    head, gathered = Head([], []), ColumnBlocks()
+    found = SourceData("id1 id2 start end")
     for block in blocks(path, _FORM, head):
         begin, end = block.numbers(2, "start"), block.numbers(3, "end")
         block.refuse(end < begin, "ends before it begins")

@@ -16,16 +16,16 @@ import numpy as np
 
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, shown
-from pocketsim.sim.importing.found import Found, Options, Rows, units_per_s
 from pocketsim.sim.importing.source import unpacked
+from pocketsim.sim.importing.source_data import Options, Rows, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return trades in order of time; raises ScenarioError where a block cannot be read."""
-    found = Found("IPv8 blocks", per_s=units_per_s(options.time_unit or "ms"))
+    found = SourceData("IPv8 blocks", per_s=units_per_s(options.time_unit or "ms"))
     trades: dict[tuple[str, int], tuple[float, str, int]] = {}
     halves: dict[tuple[str, int], tuple[float, str, int]] = {}
     with closing(_connected(path)) as connection:
@@ -84,7 +84,7 @@ class _Block:
 
 def _add(
     block: _Block,
-    found: Found,
+    found: SourceData,
     trades: dict[tuple[str, int], tuple[float, str, int]],
     halves: dict[tuple[str, int], tuple[float, str, int]],
 ) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.arrow import numbers, texts
-from pocketsim.sim.importing.found import Rows, is_whole
+from pocketsim.sim.importing.source_data import Rows, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

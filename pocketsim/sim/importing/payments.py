@@ -9,9 +9,9 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.delimited import Kinds, of_csv
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Block, first_spoiled
 from pocketsim.sim.importing.source import unpacked
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +23,15 @@ ROLES = ("payer", "payee", "time", "amount", "payload")
 """What a column may be for us."""
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return payments, or trades where a column is their payload.
 
     Raises ScenarioError for a mapping that does not fit the header, and with the first row that
     cannot be read.
     """
     columns = _mapping(options.columns)
-    gathered = Gathered()
-    found = Found("CSV: " + ", ".join(f"{role} is {name}" for role, name in columns.items()))
+    gathered = ColumnBlocks()
+    found = SourceData("CSV: " + ", ".join(f"{role} is {name}" for role, name in columns.items()))
     unit = options.time_unit or "s"
     found.per_s = units_per_s("s" if unit == "iso" else unit)
     value = "amount" if "amount" in columns else "payload"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Form, Head, blocks
+from pocketsim.sim.importing.source_data import ColumnBlocks, Options, SourceData, units_per_s
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,16 +19,16 @@ WINDOW_S = 20.0
 """The window of a line, sociopatterns.org."""
 
 
-def read(path: Path, options: Options) -> Found:
+def read(path: Path, options: Options) -> SourceData:
     """Return a contact for each line; raises ScenarioError with the first row that is none."""
     import pyarrow.compute as pc
 
-    head, gathered = Head([], []), Gathered()
+    head, gathered = Head([], []), ColumnBlocks()
     per_s = units_per_s(options.time_unit or "s")
     window_s = WINDOW_S if options.window_s is None else options.window_s
     if window_s <= 0:
         raise ScenarioError("--window", "", "a line of tij lasts longer than 0 s")
-    found = Found(f"t i j, each for the {window_s:.15g} s before t", per_s=per_s)
+    found = SourceData(f"t i j, each for the {window_s:.15g} s before t", per_s=per_s)
     for block in blocks(path, _FORM, head):
         t, i, j = _places(head)
         end = block.numbers(t, "t")

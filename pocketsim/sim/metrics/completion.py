@@ -23,13 +23,13 @@ from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import times_by_message
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base import told
+    from pocketsim.sim.base import engine_output
     from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 
 DEADLINES_S = {f"done_within_{seconds}s_ratio": float(seconds) for seconds in (1, 10, 60, 600)}
-"""Deadlines by metric: what somebody waits for, what he comes back to, and minutes."""
+"""Deadlines by metric: what a user waits for, what they come back to, and minutes."""
 
 METRICS = {
     name: Metric(
@@ -87,7 +87,7 @@ def product_limit(done_s: Array, age_s: Array) -> Curve:
     return Curve(*steps, float(age_s.max()))
 
 
-def of_ledger(found: told.Completion) -> Curve:
+def of_ledger(found: engine_output.Completion) -> Curve:
     """Return the curve from durations by bucket, each taken for its middle.
 
     Shares within `DEADLINES_S` lose next to nothing by that: buckets begin there, and only the

@@ -10,12 +10,12 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, beside
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
@@ -56,7 +56,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return NAMES
 
 
-def measure(part: Columns, _told: Told, resolved: Resolved) -> dict[str, float]:
+def measure(part: Columns, _output: EngineOutput, resolved: Resolved) -> dict[str, float]:
     """Return the metrics of one repetition; NaN when nothing was done or took no time.
 
     A task that handles several tokens counts once. `data_rate_mb_per_s` is in 10^6 bytes;

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.metrics import parts
+from pocketsim.sim.metrics import family_metrics
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import ratio
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def names(resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run has: none unless its scenario has powers and transactions."""
-    one = parts.of(resolved).TRANSACTION
+    one = family_metrics.of(resolved).TRANSACTION
     if resolved["energy"] is None or one is None:
         return ()
     return tuple(metrics(one))
@@ -46,7 +46,7 @@ def measure(
     """
     if not names(resolved):
         return {}
-    family = parts.of(resolved)
+    family = family_metrics.of(resolved)
     one, completed = family.TRANSACTION, found.get(family.COMPLETED, math.nan)
     total_mj = 1e3 * math.fsum(energy_j.values()) if energy_j else math.nan
     parts_mj = {part: 1e3 * _sum(energy_j, components) for part, components in _PARTS.items()}

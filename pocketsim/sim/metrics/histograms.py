@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.sim.base.told import Spread
+    from pocketsim.sim.base.engine_output import Spread
 
     Array = np.ndarray[Any, Any]
 

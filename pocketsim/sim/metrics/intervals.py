@@ -8,8 +8,8 @@ have none of width zero:
 * rates, times and sizes keep bounds that are equal where all values are. Repetitions draw
   differently, so a continuous quantity that comes out equal does not depend on what is drawn.
 
-What is a quantile within a repetition is pooled (`sim.metrics.pooled`). Where only the quantiles
-of repetitions are known, their mean has a bootstrap interval: repetitions are drawn anew,
+What is a quantile within a repetition is pooled (`sim.metrics.pooled_quantiles`). Where only the
+quantiles of repetitions are known, their mean has a bootstrap interval: repetitions are drawn anew,
 and the quantiles of the drawn means are those that make it as wide as Student's t where the law is
 normal (the expanded percentile interval: Hesterberg, The American Statistician 69(4), 2015). It
 never leaves the range of the values. Of means of n = 5 from normal, lognormal (sigma 0.5) and
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.sim.base.student import quantile, satterthwaite
+from pocketsim.sim.base.t_interval import quantile, satterthwaite
 from pocketsim.sim.metrics import beta_binomial
 
 if TYPE_CHECKING:

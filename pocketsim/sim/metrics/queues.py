@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.metrics import parts
+from pocketsim.sim.metrics import family_metrics
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pocketsim.sim.base.told import Waits
+    from pocketsim.sim.base.engine_output import Waits
     from pocketsim.sim.scenario.resolved import Resolved
 
 _DIRECTIONS = {
@@ -48,7 +48,7 @@ QUANTILES = tuple(name for name in METRICS if name.endswith(("_p50", "_p95")))
 
 def names(resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run has: none where phones only compute."""
-    return () if parts.of(resolved).TRANSACTION is None else tuple(METRICS)
+    return () if family_metrics.of(resolved).TRANSACTION is None else tuple(METRICS)
 
 
 def measure(resolved: Resolved, waits: Mapping[str, Waits]) -> dict[str, float]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pocketsim.sim.metrics import (
     compute,
+    custom_protocol,
     energy,
-    own_protocol,
     queues,
     town,
     town_definitions,
@@ -21,7 +21,7 @@ TABLES = {
     "transfers": transfers.TRANSFERS,
     "tokens": transfers.TOKENS,
     "compute": compute.METRICS,
-    "own_protocol": own_protocol.METRICS,
+    "custom_protocol": custom_protocol.METRICS,
     "town": town_definitions.METRICS,
     "queues": queues.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),

@@ -7,10 +7,11 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
 * a rate is a count over the window from the first to the last send or store of the repetition.
   A window per operation would not give the published means of runs that stalled;
 * the `value` of a metric is the mean over repetitions, and of a quantile that of all repetitions
-  together (`sim.metrics.pooled`). It has a 95 % interval: Student's t, or Wilson's for a share, or
-  a bootstrap for a quantile (`sim.metrics.intervals`). Beside it stand the `mean` of repetitions
-  and the theses' half width, 1.96 s / sqrt(n) with the sample deviation s over n repetitions, only
-  to be compared with theirs: the width is too narrow, and a mean of quantiles is biased;
+  together (`sim.metrics.pooled_quantiles`). It has a 95 % interval: Student's t, or Wilson's for a
+  share, or a bootstrap for a quantile (`sim.metrics.intervals`). Beside it stand the `mean` of
+  repetitions and the theses' half width, 1.96 s / sqrt(n) with the sample deviation s over n
+  repetitions, only to be compared with theirs: the width is too narrow, and a mean of quantiles is
+  biased;
 * of runs with `draw = "posterior"` there may be bounds of what one run of the real thing comes to
   (`sim.metrics.predicted`);
 * what is in flight was sent and, at the end of the measurement or of a full log, neither stored nor
@@ -30,10 +31,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.base.streams import stream
-from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import energy, fates, ledger, own, predicted, queues, trades
-from pocketsim.sim.metrics import parts as families
+from pocketsim.sim.metrics import (
+    aggregate_metrics,
+    custom_metrics,
+    energy,
+    family_metrics,
+    fates,
+    predicted,
+    queues,
+    trades,
+)
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.intervals import (
     Interval,
     bootstrap,
@@ -44,8 +54,7 @@ from pocketsim.sim.metrics.intervals import (
     student_t,
     wilson,
 )
-from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.metrics.pooled import EMPTY, pooled
+from pocketsim.sim.metrics.pooled_quantiles import EMPTY, pooled
 from pocketsim.sim.trace.columns import Columns, split
 
 if TYPE_CHECKING:
@@ -53,26 +62,26 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
 
 
 def measure(
-    events: pa.Table | None, resolved: Resolved, told: Sequence[Told] | None = None
+    events: pa.Table | None, resolved: Resolved, outputs: Sequence[EngineOutput] | None = None
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
-    Without events (`output.trace = "metrics"`) it is of what the engine's ledger says in `told`,
+    Without events (`output.trace = "metrics"`) it is of what the engine's ledger says in `outputs`,
     and has `quantile_error`: by how much quantiles may be off, as a share of them.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
     share of transactions kept; `counts`, and `fates`, which are the same of each repetition, stay
-    what was traced. `told` is what the engine says of each repetition; without it what it tells is
-    None or left out.
+    what was traced. `outputs` are the engine's of each repetition; without them, what they would
+    tell is None or left out.
     """
     repetitions, share = resolved["run"]["repetitions"], traced_share(resolved["output"])
-    every = told or [NOTHING] * repetitions
+    every = outputs or [NOTHING] * repetitions
     if events is None:
         measured, beside = _of_ledgers(every, resolved)
     else:
@@ -81,7 +90,9 @@ def measure(
     for row, said in zip(measured, every, strict=True):
         whole = row | energy.measure(row, resolved, said["energy_j"])
         whole |= queues.measure(resolved, said["waits"])
-        rows.append({**dict.fromkeys(own.names(resolved), math.nan), **whole, **_own(said)})
+        rows.append(
+            {**dict.fromkeys(custom_metrics.names(resolved), math.nan), **whole, **_own(said)}
+        )
     return {
         "schema": 1,
         "scenario": resolved["title"],
@@ -91,35 +102,38 @@ def measure(
         "metrics": predicted.beside(
             _metrics(names(resolved), rows, _kinds(resolved), resolved["run"]["seed"]), resolved
         ),
-        **_spent(told or []),
+        **_spent(outputs or []),
         **beside,
     }
 
 
 def _of_events(
-    events: pa.Table, told: Sequence[Told], resolved: Resolved
+    events: pa.Table, outputs: Sequence[EngineOutput], resolved: Resolved
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what each repetition achieved, and what metrics.json has beside it, by their rows."""
-    share, family = traced_share(resolved["output"]), families.of(resolved)
-    parts = [Columns.of(part) for part in split(events, len(told))]
+    share, family = traced_share(resolved["output"]), family_metrics.of(resolved)
+    parts = [Columns.of(part) for part in split(events, len(outputs))]
     rows = [
         trades.of_all(part, resolved["run"]["duration_s"], share)
         | family.measure(part, said, resolved)
-        for part, said in zip(parts, told, strict=True)
+        for part, said in zip(parts, outputs, strict=True)
     ]
     return rows, {**family.beside(parts, resolved), **_fates(parts)}
 
 
 def _of_ledgers(
-    told: Sequence[Told], resolved: Resolved
+    outputs: Sequence[EngineOutput], resolved: Resolved
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what `_of_events` does, by what was added up of rows that were not kept."""
-    family, found = families.of(resolved), [said["ledger"] for said in told]
-    rows = [ledger.of_all(said["ledger"]) | family.of_ledger(said, resolved) for said in told]
-    ended = [ledger.fates(statement) for statement in found]
+    family, found = family_metrics.of(resolved), [said["ledger"] for said in outputs]
+    rows = [
+        aggregate_metrics.of_all(said["ledger"]) | family.of_ledger(said, resolved)
+        for said in outputs
+    ]
+    ended = [aggregate_metrics.fates(statement) for statement in found]
     return rows, {
         "quantile_error": max(statement["quantile_error"] for statement in found),
-        **family.beside_of_ledger(told),
+        **family.beside_of_ledger(outputs),
         "counts": fates.total(ended),
         "fates": ended,
     }
@@ -129,10 +143,10 @@ def names(resolved: Resolved) -> list[str]:
     """Return the metrics that a run has, some of them perhaps without a value."""
     return [
         *trades.OF_ALL,
-        *families.of(resolved).names(resolved),
+        *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
         *queues.names(resolved),
-        *own.names(resolved),
+        *custom_metrics.names(resolved),
     ]
 
 
@@ -165,11 +179,11 @@ class _Kinds:
 
 
 def _kinds(resolved: Resolved) -> _Kinds:
-    family = families.of(resolved)
+    family = family_metrics.of(resolved)
     return _Kinds(
         ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS},
         quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
-        counts={*trades.COUNTS, *family.COUNTS, *own.names(resolved)},
+        counts={*trades.COUNTS, *family.COUNTS, *custom_metrics.names(resolved)},
         share=traced_share(resolved["output"]),
     )
 
@@ -197,8 +211,8 @@ def interval_of_mean(
     return Interval(-math.inf, math.inf, "t")
 
 
-def _own(said: Told) -> dict[str, float]:
-    """Return what functions of one's own made of a repetition."""
+def _own(said: EngineOutput) -> dict[str, float]:
+    """Return what custom functions made of a repetition."""
     return {name: math.nan if value is None else value for name, value in said["own"].items()}
 
 
@@ -240,10 +254,10 @@ def _of_ratio(name: str, known: Sequence[Mapping[str, Any]], kinds: _Kinds) -> I
     return of_shares(values, [row[trials] * kinds.share for row in known])
 
 
-def _spent(told: Sequence[Told]) -> dict[str, Any]:
+def _spent(outputs: Sequence[EngineOutput]) -> dict[str, Any]:
     """Return core seconds by operation and joules by component, where the engine tells them."""
-    found = {"cpu_s": _by_name([said["cpu_s"] for said in told])} if told else {}
-    energy_j = [said["energy_j"] for said in told]
+    found = {"cpu_s": _by_name([said["cpu_s"] for said in outputs])} if outputs else {}
+    energy_j = [said["energy_j"] for said in outputs]
     return {**found, "energy_j": _by_name(energy_j)} if any(energy_j) else found
 
 

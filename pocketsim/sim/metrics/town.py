@@ -1,8 +1,8 @@
 """What a town that pays with tokens achieved: payments, tokens, the authority, cheats and money.
 
 Everything is read from a trace, from the engine's counters and from what double-spent tokens are
-worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
-when he has his receipt, and in flight if the run ends before he has it or loses it. Rows on tokens
+worth. A *payment* is asked for when its payer starts it or finds that it cannot; it is complete
+when the payer has the receipt, and in flight if the run ends before that. Rows on tokens
 have the serial for their message. What all runs have is in `sim.metrics.trades`.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics import fates
-from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.family_metrics import traced_share
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.metrics.town_definitions import METRICS
 from pocketsim.sim.trace.columns import (
     last_before,
@@ -28,7 +28,7 @@ from pocketsim.sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved, Tokens
     from pocketsim.sim.trace.columns import Columns
 
@@ -60,20 +60,20 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return NAMES
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
+def measure(part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str, Any]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     Of a sampled trace, payments are scaled up by its share; it has too few rows for what goes over
     all tokens, so those are NaN.
     """
-    counters = told["counters"]
+    counters = output["counters"]
     outages = [(outage["start_s"], outage["end_s"]) for outage in resolved["outages"]]
     whole = _is_whole(resolved)
     found = {
         **_payments(part, outages),
         **_counts(part, traced_share(resolved["output"])),
         **(_tokens(part, resolved, outages) if whole else {}),
-        **(_cheats(part, told["kept_cents"]) if whole else {}),
+        **(_cheats(part, output["kept_cents"]) if whole else {}),
         **_found_out(counters),
         **_money(counters),
     }
@@ -84,7 +84,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
     found |= {
         "contact_bytes_per_payment": ratio(counters.get("contact_bytes", 0), completed),
         "access_bytes_per_payment": ratio(counters.get("access_bytes", 0), completed),
-        "cpu_ms_per_payment": ratio(1e3 * sum(told["cpu_s"].values()), completed),
+        "cpu_ms_per_payment": ratio(1e3 * sum(output["cpu_s"].values()), completed),
     }
     return dict.fromkeys(NAMES, math.nan) | found
 
@@ -183,8 +183,8 @@ def _tokens(
     submitted, settled = part.of_kind("submit"), part.of_kind("settle")
     decided = part.of_kind("decide")
     taken_s, verified_s = _unverified(part, resolved)
-    # Both copies of a double-spent token may be submitted, so rows pair by the holder too: he is
-    # the node of what he submits and settles, and the peer of what the authority decides.
+    # Both copies of a double-spent token may be submitted, so rows pair by the holder too: it is
+    # the node of what it submits and settles, and the peer of what the authority decides.
     asked = (submitted.message, submitted.node, submitted.time_s)
     answered = (settled.message, settled.node, settled.time_s)
     answer_s = settled.time_s - last_before(asked, answered)

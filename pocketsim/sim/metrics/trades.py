@@ -13,7 +13,7 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.metrics import completion, fates
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import (
     Columns,
     ratio,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
 
     Array = np.ndarray[Any, Any]
@@ -111,7 +111,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return ()
 
 
-def measure(_part: Columns, _told: Told, _resolved: Resolved) -> dict[str, Any]:
+def measure(_part: Columns, _output: EngineOutput, _resolved: Resolved) -> dict[str, Any]:
     """Return no metrics beside those of all runs."""
     return {}
 
@@ -121,12 +121,12 @@ def beside(_parts: Sequence[Columns], _resolved: Resolved) -> dict[str, Any]:
     return {}
 
 
-def of_ledger(_told: Told, _resolved: Resolved) -> dict[str, Any]:
+def of_ledger(_output: EngineOutput, _resolved: Resolved) -> dict[str, Any]:
     """Return what `measure` does."""
     return {}
 
 
-def beside_of_ledger(_told: Sequence[Told]) -> dict[str, Any]:
+def beside_of_ledger(_outputs: Sequence[EngineOutput]) -> dict[str, Any]:
     """Return what `beside` does."""
     return {}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside, beside_of_ledger
 from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import ratio, times_by_message
@@ -23,7 +23,7 @@ from pocketsim.sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
@@ -95,7 +95,7 @@ def names(resolved: Resolved) -> tuple[str, ...]:
     return (*TRANSFER_NAMES, *TOKEN_NAMES)
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
+def measure(part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str, float]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     `goodput_mb_per_s` is the mean over transfers of many blocks that arrived;
@@ -110,7 +110,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     found = {
         "goodput_mb_per_s": _goodput(part),
         "stored_mb_per_s": _stored(part) / traced_share(resolved["output"]),
-        **losses(told["counters"]),
+        **losses(output["counters"]),
     }
     if resolved["protocol"]["kind"] == "token_batch":
         tokens = resolved["rung"]["payload_bytes"] // token_bytes.size(1)
@@ -118,15 +118,15 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     return found
 
 
-def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
+def of_ledger(output: EngineOutput, _resolved: Resolved) -> dict[str, float]:
     """Return what `measure` does, of transfers without events."""
-    found = told["ledger"]["transfers"]
+    found = output["ledger"]["transfers"]
     first_s, last_s = found["first_s"], found["last_s"]
     span_s = 0.0 if first_s is None or last_s is None else last_s - first_s
     return {
         "goodput_mb_per_s": ratio(found["bytes_per_s_sum"], found["timed"]) / _BYTES_PER_MB,
         "stored_mb_per_s": ratio(found["later_bytes"] / _BYTES_PER_MB, span_s),
-        **losses(told["counters"]),
+        **losses(output["counters"]),
     }
 
 

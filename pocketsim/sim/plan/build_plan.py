@@ -21,9 +21,9 @@ from pocketsim.sim.plan import (
     arrivals,
     compute,
     contacts,
+    custom_data,
+    custom_workload,
     networks,
-    own_data,
-    own_workload,
     plan,
     town,
 )
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import MachineOptions
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.own import Own
+    from pocketsim.sim.scenario.presence_files import PresenceTables
     from pocketsim.sim.scenario.resolved import Resolved
 
 
@@ -105,16 +105,16 @@ def _simgrid_library(resolved: Resolved) -> str | None:
     return str(simgrid_file()) if resolved["run"]["fidelity"] == "flow" else None
 
 
-def _own(resolved: Resolved, files: Mapping[str, str]) -> Own:
+def _own(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
     """Return the tables that the scenario names, by the key path of their file."""
     groups = (group.get("churn") for group in resolved["devices"])
     named = (resolved["churn"], resolved["contacts"], *groups)
     if not any(section is not None and section["kind"] == "file" for section in named):
         return {}
     # Here, as it loads the models of documents: children of other runs start faster without.
-    from pocketsim.sim.scenario import own
+    from pocketsim.sim.scenario import presence_files
 
-    return own.again(resolved, files)
+    return presence_files.again(resolved, files)
 
 
 def _profiles(resolved: Resolved, name: str) -> list[Shipped]:
@@ -207,7 +207,7 @@ def _outages(resolved: Resolved) -> list[plan.Outage]:
     ]
 
 
-def _churn(resolved: Resolved, name: str, people: Population, own: Own) -> Transitions:
+def _churn(resolved: Resolved, name: str, people: Population, own: PresenceTables) -> Transitions:
     """Return the transitions of all phones but the tokens' authority, which is a server."""
     lanes = Lanes(resolved["run"]["seed"], f"{name}/churn")
     duration_s = resolved["run"]["duration_s"]
@@ -269,20 +269,20 @@ def _happenings(
     if resolved["protocol"]["kind"] == "tokens":
         return _paid(resolved, name, people, changes, files)
     if workload["kind"] == "trace":
-        return own_data.trades(resolved, files, people), town.nobody_meets()
+        return custom_data.trades(resolved, files, people), town.nobody_meets()
     if workload["kind"] == "python":
-        return own_workload.proposals(resolved, name, files), town.nobody_meets()
+        return custom_workload.proposals(resolved, name, files), town.nobody_meets()
     assert workload["kind"] == "poisson", "a town pays with tokens"
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
     asked = workload["partners"]
-    partners = own_data.partners(asked, resolved, files, f"{name}/partners")
+    partners = custom_data.partners(asked, resolved, files, f"{name}/partners")
     rate_per_s = people.rate_per_s(workload["rate_per_s"])
     between_s = workload["start_s"], run["duration_s"]
     found = arrivals.poisson_arrivals(
         rate_per_s, streams, people.lane, changes, between_s, partners
     )
     if asked is not None and asked["class"] is not None:
-        found = own_workload.chosen(found, asked, resolved, name, files)
+        found = custom_workload.chosen(found, asked, resolved, name, files)
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
 
 
@@ -300,7 +300,7 @@ def _paid(
         duration_s = resolved["run"]["duration_s"]
         paid = town.payments(workload, streams, people, changes, duration_s)
     else:
-        paid = own_data.payments(resolved, files, people, streams)
+        paid = custom_data.payments(resolved, files, people, streams)
     if near is None or near["kind"] == "file":
         return town.columns(paid), town.nobody_meets()
     return town.columns(paid), town.contacts(near, streams, people, paid)

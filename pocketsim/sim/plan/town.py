@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Payments:
     """Payments as columns of one length, sorted by time.
 
-    `number` counts the points of the payer's Poisson process, or his rows of a file; with the payer
+    `number` counts the points of the payer's Poisson process, or its rows of a file; with the payer
     it keys the draws of what belongs to the payment.
     """
 
@@ -61,7 +61,7 @@ def payments(
     changes: Transitions,
     duration_s: float,
 ) -> Payments:
-    """Return what persons pay before `duration_s` while their phone is on, each at his rate."""
+    """Return what persons pay before `duration_s` while their phone is on, by the rate of each."""
     persons = np.flatnonzero(people.role == ROLES.index("person"))
     time_s, person, number = _times(workload, streams, people, persons, duration_s)
     happens = is_on(changes, persons[person], time_s)
@@ -195,7 +195,7 @@ def _payees(
     person: Indices,
     number: Indices,
 ) -> Indices:
-    """Return whom each payment goes to: one of the payer's shops or of his acquaintances.
+    """Return whom each payment goes to: one of the payer's shops or acquaintances.
 
     Both sets are drawn once per person, with replacement: who is drawn twice is met twice as
     often. `person` counts persons only.

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest, simgrid_file
+from pocketsim.sim.base.custom_protocol import Failure
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
     EnvironmentMissingError,
@@ -29,9 +30,8 @@ from pocketsim.sim.base.errors import (
     ScenarioError,
     room_for,
 )
-from pocketsim.sim.base.own_protocol import Failure
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run import own_library, own_protocol
+from pocketsim.sim.run import custom_library, custom_objects
 from pocketsim.sim.run.children import (
     COMMAND,
     EXIT_NO_ROOM,
@@ -49,7 +49,7 @@ from pocketsim.sim.run.job import (
     parquet_path,
     summary_path,
 )
-from pocketsim.sim.trace import blocks, histograms, holdings, tables, timeline
+from pocketsim.sim.trace import blocks, final_tokens, histograms, tables, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +149,7 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
 def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
     """Return what the engine returns for a plan, with the objects of a protocol of one's own."""
     resolved, files = job["resolved"], job.get("files", {})
-    own = own_protocol.given(resolved, job["repetition"], files)
+    own = custom_objects.given(resolved, job["repetition"], files)
 
     def reached(share: float, events: int) -> None:
         tell(Share.so_far(share, events, share * plan["duration_s"]))
@@ -158,10 +158,10 @@ def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
         return engine.run(plan, reached)
     try:
         if resolved["protocol"]["library"] is not None:
-            return own_library.run(plan, reached, own, resolved["protocol"], files)
+            return custom_library.run(plan, reached, own, resolved["protocol"], files)
         return engine.run(plan, reached, own)
     except Failure as failure:
-        raise own_protocol.explained(
+        raise custom_objects.explained(
             failure, resolved, job["repetition"], files
         ) from failure.__cause__
 
@@ -180,9 +180,9 @@ def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:
     """Return what functions of one's own make of the events, as JSON."""
     if not job["resolved"]["output"]["metrics"]:
         return {}
-    from pocketsim.sim.metrics import own
+    from pocketsim.sim.metrics import custom_metrics
 
-    found = own.measure(events, job["resolved"], job.get("files", {}))
+    found = custom_metrics.measure(events, job["resolved"], job.get("files", {}))
     return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
 
@@ -199,7 +199,7 @@ _KEPT = (
     *("clock_s", "final_index"),
 )
 _TABLES = {
-    "tokens": holdings.from_engine,
+    "tokens": final_tokens.from_engine,
     "blocks": blocks.from_engine,
     "timeline": timeline.from_engine,
 }

@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.run import results, sweep
-from pocketsim.sim.run.cells import cell
-from pocketsim.sim.scenario import point
+from pocketsim.sim.run.csv_cells import cell
+from pocketsim.sim.scenario import point_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ def table(of_sweep: sweep.Sweep) -> tuple[pa.Table, list[Path]]:
     """Return the table of all runs of a sweep that are there, and the directories of the others.
 
     Its columns are `scenario`, `directory` and `repetition`; `transport`, `payload_bytes` and
-    `rate_per_s` of the rung; every key of a run's point, with its unit last (`point.column`); every
-    metric, core seconds (`cpu_s.<operation>`) and joules (`energy_j.<component>`), with the value
-    of that repetition; the transactions `sent`, `stored`, `in_flight` and `lost`, in all and by
-    reason (`lost.<reason>`). What a run does not have is null. A run that two points share has rows
-    for each of them, if they differ.
+    `rate_per_s` of the rung; every key of a run's point, with its unit last
+    (`point_values.column`); every metric, core seconds (`cpu_s.<operation>`) and joules
+    (`energy_j.<component>`), with the value of that repetition; the transactions `sent`, `stored`,
+    `in_flight` and `lost`, in all and by reason (`lost.<reason>`). What a run does not have is
+    null. A run that two points share has rows for each of them, if they differ.
     """
     missing: dict[Path, None] = {}
     there = []
@@ -50,7 +50,7 @@ def table(of_sweep: sweep.Sweep) -> tuple[pa.Table, list[Path]]:
     return _table(list(rows)), list(missing)
 
 
-def rows_of(runs: Iterable[tuple[Path, Mapping[str, point.Value]]]) -> pa.Table:
+def rows_of(runs: Iterable[tuple[Path, Mapping[str, point_values.Value]]]) -> pa.Table:
     """Return that table of finished runs, each with where it lies among the others.
 
     Raises ScenarioError for a directory that is damaged.
@@ -88,9 +88,9 @@ def _without_formulas(found: pa.Table) -> pa.Table:
 
 
 def _rows(
-    directory: Path, found: Metrics, place: Mapping[str, point.Value], first: int = 0
+    directory: Path, found: Metrics, place: Mapping[str, point_values.Value], first: int = 0
 ) -> Iterator[dict[str, Any]]:
-    at = {point.column(key, value["unit"]): value["value"] for key, value in place.items()}
+    at = {point_values.column(key, value["unit"]): value["value"] for key, value in place.items()}
     rung = {key: value for key, value in found["rung"].items() if key != "axes"}
     families = {"": found["metrics"]}
     families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}

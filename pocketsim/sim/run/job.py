@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
-from pocketsim.sim.base.told import Told
+from pocketsim.sim.base.engine_output import EngineOutput
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ class Order(TypedDict):
     only_metrics: bool
 
 
-class Summary(Told):
+class Summary(EngineOutput):
     """What a repetition came to beside its events; the key where it keeps tokens."""
 
     repetition: int

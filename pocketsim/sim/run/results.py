@@ -16,7 +16,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path, opened
 from pocketsim.sim.run import rundir
-from pocketsim.sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
+from pocketsim.sim.scenario.point_values import Value  # noqa: TC001 - hints are read at run time
 from pocketsim.sim.scenario.resolved import SCHEMA, Resolved, Rung
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Metrics(TypedDict):
     point: dict[str, Value]
 
 
-class Told(TypedDict):
+class RepetitionRecord(TypedDict):
     """What a manifest has of a repetition; the key where the run keeps tokens."""
 
     counters: NotRequired[dict[str, int]]
@@ -76,7 +76,7 @@ class Manifest(TypedDict):
     point: dict[str, Value]
     profiles: dict[str, str]
     implementation: dict[str, str]
-    repetitions: list[Told]
+    repetitions: list[RepetitionRecord]
     final_index: list[int] | None
 
 

@@ -123,7 +123,7 @@ def is_held(target: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, ScenarioError):
         return False
     try:
-        # Shared: nobody who asks is in the way of another, and who takes it tells him from a run.
+        # Shared, so that processes which only ask do not stand in each other's way.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         return is_of_another(error)

@@ -1,6 +1,6 @@
-"""From rungs to run directories: one maker of a run at a time, and none for what is there.
+"""From rungs to run directories: one backend of a run at a time, and none for what is there.
 
-How a run is made, `sim.run.making` knows. Knows nothing of the command line; a notebook calls
+How a run is made, `sim.run.backend` knows. Knows nothing of the command line; a notebook calls
 `run`.
 """
 
@@ -22,9 +22,9 @@ from pocketsim.sim.base.errors import (
 )
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import durations, results, rundir
+from pocketsim.sim.run.backend import Backend, LocalBackend
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.run.making import Here, Maker
-from pocketsim.sim.scenario import Document, load, point
+from pocketsim.sim.scenario import Document, load, point_values
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ class Outcome:
 class Way:
     """How runs are made and kept, where that is not as usual; all of it for any thread.
 
-    `maker` makes them, or else child processes of this one. `building` gets a run's directory and
+    `backend` makes them, or else child processes of this one. `building` gets a run's directory and
     gives the folder to make it in, as `rundir.building` does. `done` gets the outcome of each run
     as soon as it is there. What would not fit before `limit` is left. With `only_metrics`, nothing
     else of a run is made.
     """
 
-    maker: Maker | None = None
+    backend: Backend | None = None
     building: Callable[[Path], AbstractContextManager[Path]] = rundir.building
     done: Callable[[Outcome], None] = lambda _outcome: None
     limit: durations.Limit | None = None
@@ -115,7 +115,7 @@ def run_tasks(
     `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
     the first is raised. A full disk ends both: no run has room then. On any exception,
     KeyboardInterrupt included, children are killed and unfinished directories removed. What several
-    tasks have in them, the first to come runs. With a `maker` of the way's own, `jobs` is not
+    tasks have in them, the first to come runs. With a `backend` of the way's own, `jobs` is not
     asked.
     """
     way = way or Way()
@@ -123,16 +123,16 @@ def run_tasks(
     turns = {task.folder / rung.name: threading.Lock() for task in tasks for rung in task.rungs}
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
-    maker = way.maker or Here(jobs)
+    backend = way.backend or LocalBackend(jobs)
     try:
-        with ThreadPoolExecutor(max(1, min(maker.jobs, len(tasks)))) as pool:
+        with ThreadPoolExecutor(max(1, min(backend.jobs, len(tasks)))) as pool:
             # Submitting is inside: an interrupt may come while the first children already run.
             try:
                 futures = [
                     pool.submit(
                         _run_task,
                         task,
-                        maker,
+                        backend,
                         turns,
                         progress or _no_progress,
                         way,
@@ -142,12 +142,12 @@ def run_tasks(
                 ]
                 _await(futures)
             except BaseException:
-                maker.stop()
+                backend.stop()
                 pool.shutdown(cancel_futures=True)
                 raise
     finally:
-        if maker is not way.maker:
-            maker.stop()
+        if backend is not way.backend:
+            backend.stop()
     return [_by_now(outcome) for future in futures for outcome in future.result()]
 
 
@@ -173,7 +173,9 @@ def _await(futures: Sequence[Future[list[Outcome]]]) -> None:
 
 def labels(tasks: Iterable[Task]) -> dict[str, str]:
     """Return for each run's name what tells it from others, in words: its rung and overrides."""
-    return {rung.name: point.label(task.document, rung) for task in tasks for rung in task.rungs}
+    return {
+        rung.name: point_values.label(task.document, rung) for task in tasks for rung in task.rungs
+    }
 
 
 def repetition_count(tasks: Iterable[Task]) -> int:
@@ -192,7 +194,7 @@ def _no_progress(_name: str, _repetition: int, _share: float) -> None:
 
 def _run_task(
     task: Task,
-    maker: Maker,
+    backend: Backend,
     turns: Mapping[Path, threading.Lock],
     progress: Progress,
     way: Way,
@@ -204,7 +206,7 @@ def _run_task(
         target = task.folder / rung.name
         try:
             with turns[target], room_for(target), rundir.lock(target):
-                status = _run_rung(task, rung, target, maker, progress, way)
+                status = _run_rung(task, rung, target, backend, progress, way)
             if status == "left":
                 return outcomes + _rest(task, len(outcomes), status)
             outcomes.append(Outcome(target, status))
@@ -223,7 +225,7 @@ def _rest(task: Task, begin: int, status: str, error: Exception | None = None) -
 
 
 def _run_rung(
-    task: Task, rung: Rung, target: Path, maker: Maker, progress: Progress, way: Way
+    task: Task, rung: Rung, target: Path, backend: Backend, progress: Progress, way: Way
 ) -> str:
     if rundir.is_complete(target):
         return "reused"
@@ -235,7 +237,7 @@ def _run_rung(
     order = _order(task.document, rung, target, first_index)
     order["only_metrics"] = way.only_metrics
     with way.building(target) as aside:
-        core_s = maker.make(
+        core_s = backend.make(
             order,
             aside,
             rundir.failed_folder(target),
@@ -257,8 +259,8 @@ def _order(document: Document, rung: Rung, target: Path, first_index: list[int] 
         "manifest": {
             "name": rung.name,
             "continues": rung.previous,
-            "scenario": point.values(document.scenario, rung.at),
-            "point": point.of(document, rung.at),
+            "scenario": point_values.values(document.scenario, rung.at),
+            "point": point_values.of(document, rung.at),
             "git_commit": git_commit(),
             "files": {key: used.told() for key, used in document.used.items()},
         },

@@ -23,11 +23,11 @@ from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.metrics import interval_of_mean, names
-from pocketsim.sim.run import rundir, until
+from pocketsim.sim.run import rundir, stopping_rule
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
 from pocketsim.sim.run.store import Store
 from pocketsim.sim.run.sweep_document import Goal, SweepDocument, goal
-from pocketsim.sim.scenario import point
+from pocketsim.sim.scenario import point_values
 from pocketsim.sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ class Run:
     """One run of a point; several points may share one, by its directory.
 
     `first_repetition` is not 0 where the run adds repetitions to one that was too uncertain, and
-    `place` is where that one lies (`sim.scenario.point`).
+    `place` is where that one lies (`sim.scenario.point_values`).
     """
 
     at: Point
     task: Task
     rung: Rung
-    place: Mapping[str, point.Value]
+    place: Mapping[str, point_values.Value]
     store: Store
     first_repetition: int = 0
 
@@ -145,7 +145,7 @@ class Sweep:
         known = [value for value in values[wanted.metric] if math.isfinite(value)]
         mean = float(np.mean(known)) if known else math.nan
         found = interval_of_mean(wanted.metric, values, there[0].rung.resolved)
-        return until.to_add(count, len(known), mean, found, wanted, most)
+        return stopping_rule.repetitions_to_add(count, len(known), mean, found, wanted, most)
 
     def _values(self, there: Sequence[Run]) -> dict[str, list[float]]:
         """Return the values of each metric, in all repetitions of some runs."""
@@ -268,7 +268,7 @@ def _check_that_names_differ(names: Sequence[str], path: Path) -> None:
 def unique_tasks(points: Sequence[Point]) -> list[Task]:
     """Return the tasks of all points, once each, without those that others begin with.
 
-    The last are continued chains over the first rungs of a longer ladder.
+    The last are continued chains over the first rungs of a longer list.
     """
     tasks = {_last(task): task for point in points for task in point.tasks}
     begun = {task.folder / rung.name for task in tasks.values() for rung in task.rungs[:-1]}
@@ -280,7 +280,7 @@ def runs(points: Sequence[Point], store: Store) -> Iterator[Run]:
     for at in points:
         for task in at.tasks:
             for rung in task.rungs:
-                yield Run(at, task, rung, point.of(task.document, rung.at), store)
+                yield Run(at, task, rung, point_values.of(task.document, rung.at), store)
 
 
 def _last(task: Task) -> Path:

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pocketsim.sim.base import designs, units
-from pocketsim.sim.base.documents import Count, Section, ladder_schema, one_or_list
+from pocketsim.sim.base.documents import Count, Section, list_schema, one_or_list
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ Values = Annotated[list[Any], Field(min_length=1)]
 Seeds = Annotated[
     list[Annotated[int, Field(ge=0)]],
     BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 0}),
+    list_schema({"type": "integer", "minimum": 0}),
 ]
 Names = Annotated[
     list[Annotated[str, Field(min_length=1)]],
     Field(min_length=1),
     BeforeValidator(one_or_list),
-    ladder_schema({"type": "string", "minLength": 1}),
+    list_schema({"type": "string", "minLength": 1}),
 ]
 
 

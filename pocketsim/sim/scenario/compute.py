@@ -16,7 +16,7 @@ from pocketsim.sim.base.documents import (
     Duration,
     Section,
     Sizes,
-    ladder_schema,
+    list_schema,
     one_or_list,
     written,
 )
@@ -41,14 +41,14 @@ Task = Literal[
     "handle_packet",
 ]
 Tasks = Annotated[
-    list[Task], BeforeValidator(one_or_list), ladder_schema({"enum": [*get_args(Task)]})
+    list[Task], BeforeValidator(one_or_list), list_schema({"enum": [*get_args(Task)]})
 ]
 THREADS_MAX = 1024
 """No device has so many cores, and beyond those a thread gains nothing; each takes memory."""
 Threads = Annotated[
     list[Annotated[int, Field(ge=1, le=THREADS_MAX)]],
     BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
+    list_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
 ]
 
 
@@ -60,11 +60,11 @@ class Compute(Section):
         description="sign, verify: one operation on the payload; sign_token, verify_token: the "
         "first proof, every proof of each token; verify_packet, sign_packet, handle_packet: of the "
         "EVA packets that bring the tokens and take as many new ones away, the signatures, and "
-        "everything else. A list is a ladder."
+        "everything else. A list makes several runs."
     )
     threads: Threads = Field(
         default=written(1),
-        description="Threads of a phone, on its cores, at most 1024; a list is a ladder.",
+        description="Threads of a phone, on its cores, at most 1024; a list makes several runs.",
     )
     count: Count = Field(
         default=1000,
@@ -74,13 +74,13 @@ class Compute(Section):
     tokens: Count = Field(default=1, description="Tokens that a task handles at once.")
     recipients: Counts = Field(
         default=written(3),
-        description="Recipients of each token, with a proof each; a list is a ladder. Three come "
-        "back to the authority after one payment: of two phones and its own.",
+        description="Recipients of each token, with a proof each; a list makes several runs. Three "
+        "come back to the authority after one payment: of two phones and its own.",
     )
     payload: Sizes = Field(
         default=written("147B"),
-        description="Data of an operation, or of a packet; a list is a ladder. The proofs of "
-        "tokens have sizes of their own.",
+        description="Data of an operation, or of a packet; a list makes several runs. The proofs "
+        "of tokens have sizes of their own.",
     )
     start: Duration = Field(default=written("0s"), description="When the threads start.")
 

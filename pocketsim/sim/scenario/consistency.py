@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario import contacts, lengths, own_protocol, parts
+from pocketsim.sim.scenario import contacts, custom_protocol, duration_laws, family_rules
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
@@ -36,7 +36,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
-    lengths.check(scenario, path)
+    duration_laws.check(scenario, path)
 
 
 def _check_run(scenario: Scenario, path: Path) -> None:
@@ -87,8 +87,8 @@ def _check_family(scenario: Scenario, path: Path) -> None:
             raise ScenarioError(path, "transport.mode", reason, "udp" if sends else "none")
     if sends and scenario.phone_count() < FEWEST_PHONES:
         raise ScenarioError(path, "devices", f"a trade takes at least {FEWEST_PHONES} phones")
-    own_protocol.refuse(scenario, path)
-    parts.of(scenario).check(scenario, path)
+    custom_protocol.refuse(scenario, path)
+    family_rules.of(scenario).check(scenario, path)
 
 
 def _check_groups(scenario: Scenario, path: Path) -> None:
@@ -108,8 +108,8 @@ def _check_groups(scenario: Scenario, path: Path) -> None:
             reason = f"persons pay; of role {group.role} none does"
             raise ScenarioError(path, f"devices[{number}].rate", reason)
     asked = [group for group in scenario.devices if group.role == "person"]
-    is_ladder = isinstance(workload, Poisson | Town) and len(set(workload.rate)) > 1
-    if is_ladder and all(group.rate is not None for group in asked):
+    has_several = isinstance(workload, Poisson | Town) and len(set(workload.rate)) > 1
+    if has_several and all(group.rate is not None for group in asked):
         place = f"workload.{_OF_EACH_PHONE[workload.kind]}"
         reason = "is a list, and every group that is asked has a rate of its own"
         raise ScenarioError(path, place, reason)

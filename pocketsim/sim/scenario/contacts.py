@@ -1,7 +1,7 @@
 """Who is near whom as a file says: a section of the scenario document.
 
 Contacts that payments make are in `sim.scenario.town`; what is wrong with a file is told in
-`sim.scenario.own`.
+`sim.scenario.presence_files`.
 """
 
 from __future__ import annotations

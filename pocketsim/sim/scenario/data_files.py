@@ -11,19 +11,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.base import graphs, installed
+from pocketsim.sim.base import entry_points, graphs
 from pocketsim.sim.base.files import beside
-from pocketsim.sim.scenario import own, own_code, own_library, own_trades, people
-from pocketsim.sim.scenario.workloads import OwnWorkload, Poisson, WorkloadTrace
+from pocketsim.sim.scenario import (
+    custom_code,
+    custom_library,
+    phone_ids,
+    presence_files,
+    trade_files,
+)
+from pocketsim.sim.scenario.workloads import CustomWorkload, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pocketsim.sim.base.graphs import Graph
+    from pocketsim.sim.scenario.custom_code import CustomCode
     from pocketsim.sim.scenario.document import Scenario
-    from pocketsim.sim.scenario.own import Cache
-    from pocketsim.sim.scenario.own_code import OwnCode
+    from pocketsim.sim.scenario.presence_files import Cache
     from pocketsim.sim.scenario.rows_used import Used
 
 TRADES, GRAPH = "workload.file", "workload.partners.graph"
@@ -56,19 +62,19 @@ def graph(scenario: Scenario, path: Path) -> Graph | None:
 
 
 def ids(scenario: Scenario, path: Path, partners: Graph | None, tables: Cache) -> tuple[str, ...]:
-    """Return what people are called in all files, in order of their phones (`people.together`)."""
-    naming: dict[Path, Iterable[str]] = dict(own.naming(scenario, path, tables))
+    """Return what people are called in all files, in order of phones (`phone_ids.together`)."""
+    naming: dict[Path, Iterable[str]] = dict(presence_files.naming(scenario, path, tables))
     if partners is not None:
         naming[partners.path] = partners.nodes
 
     def others() -> dict[Path, Iterable[str]]:
-        found: dict[Path, Iterable[str]] = dict(own.others(scenario, path, tables))
+        found: dict[Path, Iterable[str]] = dict(presence_files.others(scenario, path, tables))
         if isinstance(scenario.workload, WorkloadTrace):
             file = beside(path, TRADES, scenario.workload.file)
-            found[file] = own_trades.ids(file, *_setting(scenario))
+            found[file] = trade_files.ids(file, *_setting(scenario))
         return found
 
-    return people.together(naming, others, scenario.phone_count())
+    return phone_ids.together(naming, others, scenario.phone_count())
 
 
 def _setting(scenario: Scenario) -> tuple[str, int]:
@@ -90,11 +96,11 @@ def read(
         file = beside(path, TRADES, workload.file)
         found[TRADES] = _trades(scenario, workload, file, called)
     if partners is not None:
-        graphs.joined(partners, people.numbers_of(partners.nodes, called))
+        graphs.joined(partners, phone_ids.numbers_of(partners.nodes, called))
         found[GRAPH] = DataFile(partners.path, partners.digest)
     if scenario.protocol.library is not None:
-        file = beside(path, own_library.LIBRARY, scenario.protocol.library)
-        found[own_library.LIBRARY] = DataFile(file, own_library.digest(file))
+        file = beside(path, custom_library.LIBRARY, scenario.protocol.library)
+        found[custom_library.LIBRARY] = DataFile(file, custom_library.digest(file))
     return found
 
 
@@ -106,26 +112,26 @@ def used(files: Mapping[str, DataFile]) -> dict[str, Used]:
 def _trades(
     scenario: Scenario, workload: WorkloadTrace, file: Path, called: Sequence[str]
 ) -> DataFile:
-    rows, duration_s = own_trades.read(file, *_setting(scenario), called), scenario.run.duration
-    own_trades.check(scenario, rows)
-    used = own_trades.used(rows, workload.origin, duration_s)
-    columns = own_trades.within(rows, used.origin_s, duration_s)
+    rows, duration_s = trade_files.read(file, *_setting(scenario), called), scenario.run.duration
+    trade_files.check(scenario, rows)
+    used = trade_files.used(rows, workload.origin, duration_s)
+    columns = trade_files.within(rows, used.origin_s, duration_s)
     payloads_bytes = columns.get("payload_bytes", np.zeros(1))
     phones = np.union1d(columns["from"], columns["to"])
     return DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size, used)
 
 
-def code(scenario: Scenario, path: Path) -> dict[str, OwnCode]:
-    """Return the code of one's own that the scenario at `path` names, by its keys in it.
+def code(scenario: Scenario, path: Path) -> dict[str, CustomCode]:
+    """Return the custom code that the scenario at `path` names, by its keys in it.
 
     Raises ScenarioError for the first that is not there, or has not what it is to have.
     """
     found = {}
     for key, text, group in _classes(scenario):
-        found[key] = own_code.find(path, key, text, group)
+        found[key] = custom_code.find(path, key, text, group)
     for number, text in enumerate(scenario.output.metrics):
         key = f"output.metrics[{number}]"
-        found[key] = own_code.find(path, key, text, installed.METRICS, is_function=True)
+        found[key] = custom_code.find(path, key, text, entry_points.METRICS, is_function=True)
     return found
 
 
@@ -133,12 +139,12 @@ def _classes(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
     """Yield key, text and group of entry points of each class that a scenario names."""
     protocol, workload = scenario.protocol, scenario.workload
     if protocol.class_ is not None:
-        yield PROTOCOL, protocol.class_, installed.PROTOCOLS
+        yield PROTOCOL, protocol.class_, entry_points.PROTOCOLS
     if protocol.adversary is not None:
-        yield ADVERSARY, protocol.adversary.class_, installed.PROTOCOLS
+        yield ADVERSARY, protocol.adversary.class_, entry_points.PROTOCOLS
     if scenario.transport.policy is not None:
-        yield POLICY, scenario.transport.policy.class_, installed.PROTOCOLS
-    if isinstance(workload, OwnWorkload):
-        yield WORKLOAD, workload.class_, installed.WORKLOADS
+        yield POLICY, scenario.transport.policy.class_, entry_points.PROTOCOLS
+    if isinstance(workload, CustomWorkload):
+        yield WORKLOAD, workload.class_, entry_points.WORKLOADS
     if isinstance(workload, Poisson) and workload.partners and workload.partners.class_:
-        yield PARTNERS, workload.partners.class_, installed.WORKLOADS
+        yield PARTNERS, workload.partners.class_, entry_points.WORKLOADS

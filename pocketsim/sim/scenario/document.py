@@ -27,14 +27,14 @@ from pocketsim.sim.devices.provenance import PlainNumber
 from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.contacts import AnyContacts
+from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
+from pocketsim.sim.scenario.custom_protocol import CustomOperation
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Ratio, add_up
 from pocketsim.sim.scenario.network import Network, Outage
-from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
-from pocketsim.sim.scenario.own_protocol import OwnOperation
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
-from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 FEWEST_PHONES = 2
 """Of a trade."""
@@ -156,7 +156,7 @@ class Devices(Section):
         return self
 
 
-class Adversary(OwnSection):
+class Adversary(CustomSection):
     """What some phones are that do not follow the protocol."""
 
     ratio: Ratio = Field(
@@ -264,11 +264,12 @@ class Scenario(Section):
         default=[], description="When access networks carry nothing; absent: never."
     )
     workload: Annotated[
-        Paced | Poisson | WorkloadTrace | OwnWorkload | Town | Compute, Field(discriminator="kind")
+        Paced | Poisson | WorkloadTrace | CustomWorkload | Town | Compute,
+        Field(discriminator="kind"),
     ] = Field(description="Who proposes what, when; or what phones compute.")
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
-    operations: dict[str, OwnOperation] = Field(
+    operations: dict[str, CustomOperation] = Field(
         default={},
         max_length=200,
         description="Of protocols python and rust: operations that they bring, by name, and what "

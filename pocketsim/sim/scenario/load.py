@@ -17,11 +17,11 @@ from pocketsim.sim.base.documents import key_path, read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import (
     consistency,
+    custom_library,
     data_files,
     implementations,
     limits,
-    own,
-    own_library,
+    presence_files,
 )
 from pocketsim.sim.scenario.document import Scenario
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.scenario.custom_code import CustomCode
     from pocketsim.sim.scenario.data_files import DataFile
-    from pocketsim.sim.scenario.own import Cache, Own
-    from pocketsim.sim.scenario.own_code import OwnCode
+    from pocketsim.sim.scenario.presence_files import Cache, PresenceTables
     from pocketsim.sim.scenario.rows_used import Used
 
 
@@ -47,7 +47,7 @@ class Document:
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
-    those of data that it names, `code` those of one's own code, `tables` of churn and contacts, by
+    those of data that it names, `code` those of custom code, `tables` of churn and contacts, by
     key path; `people` what these call people, in order of their phones, if not by their numbers;
     `used` what the run uses of each file that has times, by key path.
     """
@@ -61,14 +61,14 @@ class Document:
     implementation_path: Path
     implementation: Implementation
     files: Mapping[str, DataFile]
-    code: Mapping[str, OwnCode]
-    tables: Own
+    code: Mapping[str, CustomCode]
+    tables: PresenceTables
     people: tuple[str, ...]
     used: Mapping[str, Used]
 
     def paths(self) -> dict[str, str]:
         """Return the paths of all files that the scenario names, by digest."""
-        found: list[DataFile | OwnCode | Table] = [*self.files.values(), *self.code.values()]
+        found: list[DataFile | CustomCode | Table] = [*self.files.values(), *self.code.values()]
         found += self.tables.values()
         return {file.digest: str(file.path) for file in found}
 
@@ -80,8 +80,8 @@ class Document:
         """
         folder = self.path.resolve().parent
         named = {key: one.path for key, one in self.code.items() if not one.is_installed}
-        if own_library.LIBRARY in self.files:
-            named[own_library.LIBRARY] = self.files[own_library.LIBRARY].path
+        if custom_library.LIBRARY in self.files:
+            named[custom_library.LIBRARY] = self.files[custom_library.LIBRARY].path
         asked = self.overridden if self.label == BY_HAND else ()
         return {
             key: path.resolve()
@@ -149,8 +149,8 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         people = data_files.ids(scenario, path, graph, source.tables)
         files = data_files.read(scenario, path, graph, people)
         code = data_files.code(scenario, path)
-        tables = own.read(scenario, path, source.tables, people)
-        used = data_files.used(files) | own.used(scenario, tables)
+        tables = presence_files.read(scenario, path, source.tables, people)
+        used = data_files.used(files) | presence_files.used(scenario, tables)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None

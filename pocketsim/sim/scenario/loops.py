@@ -36,7 +36,7 @@ def check(document: Document, resolved: Resolved) -> None:
 def proposals_at_most(resolved: Resolved) -> float | None:
     """Return how many proposals a loop makes, or fewer where it waits for other work or a core.
 
-    None without a loop, and of a protocol or transport of one's own, whose costs only it knows.
+    None without a loop, and of a custom protocol or transport policy, whose costs only it knows.
     """
     workload, kind = resolved["workload"], resolved["protocol"]["kind"]
     known = kind in _PROPOSING and resolved["transport"]["mode"] in _SENDING

@@ -25,23 +25,23 @@ from pocketsim.sim.devices.transport_options import LISTS
 from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario import (
     app_faults,
+    custom_code,
+    custom_library,
     data_files,
+    family_rules,
+    grid,
     implementations,
-    ladders,
     loops,
-    own,
-    own_code,
-    own_library,
-    parts,
+    presence_files,
 )
 from pocketsim.sim.scenario.resolved import SCHEMA
-from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.base.custom_code import CustomClass
     from pocketsim.sim.devices.contents import (
         Number,
         ScaledCost,
@@ -120,19 +120,19 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
     scenario = document.scenario
     common = _common(document, {} if read is None else read)
     rungs: list[Rung] = []
-    for at in ladders.combinations(scenario):
+    for at in grid.combinations(scenario):
         continues = scenario.run.app == "continued" and rungs
         previous = rungs[-1].name if continues else None
         resolved: Resolved = {
             **common,
-            "rung": ladders.rung(scenario, at),
+            "rung": grid.rung(scenario, at),
             "protocol": _protocol(document, at),
             "workload": _workload(document, at),
             "transport": _transport(document, at),
             "continues": previous,
         }
         loops.check(document, resolved)
-        name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
+        name = f"{grid.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
         rungs.append(Rung(name, resolved, previous, at))
     # A value that a list holds twice is one run.
     return list({rung.name: rung for rung in rungs}.values())
@@ -162,8 +162,8 @@ def _common(document: Document, read: Profiles) -> _Common:
         "profiles": contents,
         "implementation": _implementation(document),
         "network": cast("Network", si.section(scenario.network)),
-        "churn": _or_file(document, scenario.churn, own.CHURN),
-        "contacts": _or_file(document, scenario.contacts, own.CONTACTS),
+        "churn": _or_file(document, scenario.churn, presence_files.CHURN),
+        "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
         "outages": si.plain(scenario.outages),
         "energy": si.plain(scenario.energy),
         "output": _output(document),
@@ -192,7 +192,7 @@ def _libraries(scenario: Scenario) -> list[str]:
 
 
 def _python(document: Document) -> dict[str, str]:
-    """Return the versions of the language, and of what is installed, where code of one's own is."""
+    """Return the versions of the language, and of what is installed, where custom code is."""
     found = {"python": platform.python_version()} if document.code else {}
     for code in document.code.values():
         found |= code.versions
@@ -221,7 +221,7 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
         if group.rate is not None:
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
-            found_group["churn"] = _or_file(document, group.churn, own.churn_of(number))
+            found_group["churn"] = _or_file(document, group.churn, presence_files.churn_of(number))
         if group.computer is not None:
             found_group["computer"] = group.computer
         groups.append(found_group)
@@ -286,21 +286,21 @@ def _or_file(
 
 def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
     scenario, code = document.scenario, document.code.get(data_files.PROTOCOL)
-    said = {"tokens": None, **parts.of(scenario).options(scenario, at)}
+    said = {"tokens": None, **family_rules.of(scenario).options(scenario, at)}
     said["class"] = code.told if code else None
-    library = document.files.get(own_library.LIBRARY)
+    library = document.files.get(custom_library.LIBRARY)
     said["library"] = library.path.name if library else None
     adversary = scenario.protocol.adversary
     if adversary is not None:
-        own = _own_class(document, data_files.ADVERSARY, adversary.options)
+        own = _custom_class(document, data_files.ADVERSARY, adversary.options)
         said["adversary"] = {**own, "ratio": adversary.ratio}
     found = si.section(scenario.protocol, said)
     file = code or library
     return cast("Protocol", {**found, "digest": file.digest if file else None})
 
 
-def _own_class(document: Document, key: str, options: Mapping[str, Any]) -> OwnClass:
-    return own_code.resolved(document.code[key], options)
+def _custom_class(document: Document, key: str, options: Mapping[str, Any]) -> CustomClass:
+    return custom_code.resolved(document.code[key], options)
 
 
 def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
@@ -315,8 +315,8 @@ def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
     if isinstance(workload, WorkloadTrace):
         file = document.files[data_files.TRADES]
         found |= {"file": file.path.name, "digest": file.digest}
-    if isinstance(workload, OwnWorkload):
-        found |= _own_class(document, data_files.WORKLOAD, workload.options)
+    if isinstance(workload, CustomWorkload):
+        found |= _custom_class(document, data_files.WORKLOAD, workload.options)
     if isinstance(workload, Poisson) and workload.partners:
         found["partners"] = _partners(document, workload.partners)
     return cast("Workload", found)
@@ -380,7 +380,7 @@ def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
         said = implementations.option(document.implementation, mode, key, names[key])
         own[key] = said if asked is None else asked
     if transport.policy is not None:
-        own["policy"] = _own_class(document, data_files.POLICY, transport.policy.options)
+        own["policy"] = _custom_class(document, data_files.POLICY, transport.policy.options)
     return cast("Transport", si.section(transport, own))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from pocketsim.sim.devices.transport_options import EvaValues, TransportValues
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.base.custom_code import CustomClass
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
 
 
@@ -230,8 +230,8 @@ Partners = TypedDict(
 )
 """Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
 
-What belongs to the other of the two is None. A class of one's own chooses among them, or without a
-graph among all: `class` and `options` are as `sim.base.own_code.OwnClass` says, and the SHA-256 of
+What belongs to the other of the two is None. A custom class chooses among them, or without a graph
+among all: `class` and `options` are as `sim.base.custom_code.CustomClass` says, and the SHA-256 of
 its file.
 """
 
@@ -258,11 +258,11 @@ class WorkloadTrace(TypedDict):
     replay_ratio: float
 
 
-OwnWorkload = TypedDict(
-    "OwnWorkload",
+CustomWorkload = TypedDict(
+    "CustomWorkload",
     {"kind": Literal["python"], "class": str, "digest": str, "options": dict[str, Any]},
 )
-"""Proposals that a class of one's own makes, as `sim.base.own_code.OwnClass` says it."""
+"""Proposals that a custom class makes, as `sim.base.custom_code.CustomClass` says it."""
 
 
 class Town(TypedDict):
@@ -294,7 +294,7 @@ class Compute(TypedDict):
     start_s: float
 
 
-Workload = Paced | Poisson | WorkloadTrace | OwnWorkload | Town | Compute
+Workload = Paced | Poisson | WorkloadTrace | CustomWorkload | Town | Compute
 
 
 class Tokens(TypedDict):
@@ -316,7 +316,7 @@ class Tokens(TypedDict):
 Adversary = TypedDict(
     "Adversary", {"class": str, "digest": str, "options": dict[str, Any], "ratio": float}
 )
-"""What some phones are, as `sim.base.own_code.OwnClass` says it, and how likely each is one."""
+"""A class of some phones, as `sim.base.custom_code.CustomClass` says it, and the share of them."""
 
 Protocol = TypedDict(
     "Protocol",
@@ -335,7 +335,7 @@ Protocol = TypedDict(
 )
 """Protocol family and options; `tokens` where it pays with them.
 
-A protocol of one's own has a `class`, as `sim.base.own_code.OwnClass` says it, or a `library`, its
+A custom protocol has a `class`, as `sim.base.custom_code.CustomClass` says it, or a `library`, its
 file's name; the SHA-256 of its file, `options`, and perhaps an adversary.
 """
 
@@ -350,7 +350,7 @@ class Transport(TransportValues):
     mode: str
     app_faults: bool
     eva: EvaValues | None
-    policy: OwnClass | None
+    policy: CustomClass | None
 
 
 class Radio(TypedDict):
@@ -378,21 +378,21 @@ class Energy(TypedDict):
     contacts: dict[str, ContactRadio]
 
 
-class OwnMetric(TypedDict):
-    """A function of one's own: "mine.py:hops" or "package.module:hops", and its file's SHA-256."""
+class CustomMetric(TypedDict):
+    """A custom function: "mine.py:hops" or "package.module:hops", and its file's SHA-256."""
 
     function: str
     digest: str
 
 
 class Output(TypedDict):
-    """What the trace keeps, and which metrics of one's own are made of it."""
+    """What the trace keeps, and which custom metrics are made of it."""
 
     trace: Literal["full", "sampled", "work", "metrics"]
     sample_ratio: float
     tokens: bool
     blocks: bool
-    metrics: list[OwnMetric]
+    metrics: list[CustomMetric]
 
 
 class Resolved(TypedDict):

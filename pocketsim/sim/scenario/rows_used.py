@@ -1,4 +1,4 @@
-"""How much of a file of one's own a run uses: rows of how many, and when the file's times are.
+"""How much of a user's file a run uses: rows of how many, and when the file's times are.
 
 A row counts if any of it is between the run's begin, `origin` in the file's time, and its end. What
 becomes of rows is the plan's business; what a row may hold is told where files are read.

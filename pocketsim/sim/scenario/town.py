@@ -20,7 +20,7 @@ from pocketsim.sim.base.documents import (
     PositiveDuration,
     Rates,
     Section,
-    ladder_schema,
+    list_schema,
     one_or_list,
     written,
 )
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 RuleSets = Annotated[
     list[Literal["thesis", "prototype"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["thesis", "prototype"]}),
+    list_schema({"enum": ["thesis", "prototype"]}),
 ]
 Handshakes = Annotated[
     list[Literal["challenge", "none"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["challenge", "none"]}),
+    list_schema({"enum": ["challenge", "none"]}),
 ]
 Acceptances = Annotated[
     list[Literal["offline", "online"]],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["offline", "online"]}),
+    list_schema({"enum": ["offline", "online"]}),
 ]
 Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 
@@ -86,7 +86,7 @@ class Town(Section):
     kind: Literal["town"] = Field(description="Kind of workload.")
     payments: Rates = Field(
         description="Payments of one person, averaged over a day, at most 50 million of all in a "
-        "repetition; a list is a ladder."
+        "repetition; a list makes several runs."
     )
     start: Duration = Field(default=written("0s"), description="Nothing is paid before.")
     to_shop_ratio: Ratio = Field(description="Share of payments that go to shops.")
@@ -107,12 +107,12 @@ class Town(Section):
 
     @property
     def rate(self) -> list[float]:
-        """The ladder of rates, 1/s, by the name that other workloads have for it."""
+        """The rates, 1/s, by the name that other workloads have for it."""
         return self.payments
 
     @property
     def payload(self) -> list[int]:
-        """The ladder of payloads: a payment has none."""
+        """The payloads: a payment has none."""
         return [0]
 
     @model_validator(mode="after")
@@ -191,17 +191,17 @@ class Tokens(Section):
     rules: RuleSets = Field(
         default=written("thesis"),
         description="thesis: the authority checks all that the text asks for; prototype: what its "
-        "program does. A list is a ladder.",
+        "program does. A list makes several runs.",
     )
     handshake: Handshakes = Field(
         default=written("challenge"),
-        description="challenge: a payee has his nonce signed, so that a replay names nobody else. "
-        "A list is a ladder.",
+        description="challenge: a payee has its nonce signed, so that a replay names nobody else. "
+        "A list makes several runs.",
     )
     acceptance: Acceptances = Field(
         default=written("offline"),
-        description="offline: a payee takes what he can verify himself; online: only what the "
-        "authority has reissued, as EuroToken. A list is a ladder.",
+        description="offline: a payee takes what it can verify itself; online: only what the "
+        "authority has reissued, as EuroToken. A list makes several runs.",
     )
     recipients_max: Annotated[int, Field(ge=3, le=32_766)] = Field(
         default=256, description="A token of as many recipients is not passed on."
@@ -219,7 +219,7 @@ class Tokens(Section):
     )
     person_low: Cents = Field(
         default=written("20EUR"),
-        description="Below this a person withdraws when he reaches the authority; assumed.",
+        description="Below this a person withdraws once they reach the authority; assumed.",
     )
     shop_till: Cents = Field(
         default=written("200EUR"), description="Change that a shop starts with; assumed."

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pocketsim.sim.base.documents import ladder_schema, one_or_list, written
+from pocketsim.sim.base.documents import list_schema, one_or_list, written
 from pocketsim.sim.devices.transport_sections import EvaOptions, TransportOptions
-from pocketsim.sim.scenario.own_code import OwnSection
+from pocketsim.sim.scenario.custom_code import CustomSection
 
 TransportMode = Literal[
     "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"
@@ -23,7 +23,7 @@ TransportMode = Literal[
 Modes = Annotated[
     list[TransportMode],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": [*get_args(TransportMode)]}),
+    list_schema({"enum": [*get_args(TransportMode)]}),
 ]
 
 
@@ -41,9 +41,9 @@ class Transport(TransportOptions):
     """The switch between transports, and their options; absent: as the implementation has them."""
 
     mode: Modes = Field(
-        description="Transport; a list is a ladder. quic_keep: one connection kept with each peer "
-        "(the theses' iroh); quic_reconnect: a new one for every message; none: of phones that "
-        "only compute."
+        description="Transport; a list makes several runs. quic_keep: one connection kept with "
+        "each peer (the theses' iroh); quic_reconnect: a new one for every message; none: of "
+        "phones that only compute."
     )
     app_faults: bool | None = Field(
         default=None,
@@ -52,7 +52,7 @@ class Transport(TransportOptions):
         "for 25 s at most, and nowhere else.",
     )
     eva: Eva = Field(default=written({}), description="Options of EVA; may be left out.")
-    policy: OwnSection | None = Field(
+    policy: CustomSection | None = Field(
         default=None,
         description="A class that says when each message is handed to the transport, and what "
         "becomes of one that it gave up.",

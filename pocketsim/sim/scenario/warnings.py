@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
 from pocketsim.sim.base.units import DURATION
-from pocketsim.sim.scenario import app_faults, data_files, limits, parts, rows_used
+from pocketsim.sim.scenario import app_faults, data_files, family_rules, limits, rows_used
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.workloads import Paced
 
@@ -88,7 +88,7 @@ def _oversized(document: Document) -> Iterator[tuple[str, str]]:
     limits_bytes = {**MESSAGE_BYTES_MAX, "eva": scenario.transport.eva.binary_size_limit}
     for mode in dict.fromkeys(scenario.transport.mode):
         for payload_bytes in dict.fromkeys(payloads_bytes):
-            message_bytes = parts.of(scenario).message_bytes(scenario, payload_bytes)
+            message_bytes = family_rules.of(scenario).message_bytes(scenario, payload_bytes)
             limit_bytes = limits_bytes.get(mode)
             if limit_bytes is not None and message_bytes > limit_bytes:
                 text = (

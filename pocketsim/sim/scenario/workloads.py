@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Count, Duration, Origin, Rates, Section, Sizes, written
+from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
 from pocketsim.sim.scenario.fields import Ratio
-from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
 
 
 class Paced(Section):
     """The theses' benchmark: phone 0 proposes to phone 1 in one sender loop."""
 
     kind: Literal["paced"] = Field(description="Kind of workload.")
-    rate: Rates = Field(description="Nominal proposals per second; a list is a ladder.")
-    payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
+    rate: Rates = Field(description="Nominal proposals per second; a list makes several runs.")
+    payload: Sizes = Field(description="Payload of each transaction; a list makes several runs.")
     pacing: Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"] | None = Field(
         default=None,
         description="Sleep between proposals: floor(1000/rate) ms; 1024/rate ms; until the next "
@@ -87,9 +87,9 @@ class Poisson(Section):
     kind: Literal["poisson"] = Field(description="Kind of workload.")
     rate: Rates = Field(
         description="Proposals of one phone per second, at most 50 million of all in a repetition; "
-        "a list is a ladder."
+        "a list makes several runs."
     )
-    payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
+    payload: Sizes = Field(description="Payload of each transaction; a list makes several runs.")
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
     partners: Partners | None = Field(
         default=None,
@@ -100,11 +100,11 @@ class Poisson(Section):
 
 CheatRatio = Annotated[Ratio, Field(description="Share of persons who cheat at all.")]
 DoubleSpendRatio = Annotated[
-    Ratio, Field(description="Share of a cheat's payments in which he keeps what he spends.")
+    Ratio, Field(description="Share of a cheat's payments in which it keeps what it spends.")
 ]
 ReplayRatio = Annotated[
     Ratio,
-    Field(description="Share of a cheat's payments in which he sends again what was taken before."),
+    Field(description="Share of a cheat's payments in which it sends again what was taken before."),
 ]
 
 
@@ -115,7 +115,7 @@ def check_cheats(double_spend_ratio: float, replay_ratio: float) -> None:
 
 
 class _Given(Section):
-    """A workload whose proposals say themselves when they are and how large: it has no ladders."""
+    """A workload whose proposals say themselves when they are and how large: it has no lists."""
 
     @property
     def start(self) -> float:
@@ -124,12 +124,12 @@ class _Given(Section):
 
     @property
     def rate(self) -> list[float]:
-        """The ladder of rates: none is asked for."""
+        """The rates: none is asked for."""
         return [0.0]
 
     @property
     def payload(self) -> list[int]:
-        """The ladder of payloads: each proposal has its own."""
+        """The payloads: each proposal has its own."""
         return [0]
 
 
@@ -161,7 +161,7 @@ class WorkloadTrace(_Given):
         return self
 
 
-class OwnWorkload(_Given, OwnSection):
-    """Proposals that a class of one's own makes, before each repetition."""
+class CustomWorkload(_Given, CustomSection):
+    """Proposals that a custom class makes, before each repetition."""
 
     kind: Literal["python"] = Field(description="Kind of workload.")

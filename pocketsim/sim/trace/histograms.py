@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from pocketsim.sim.base.told import AggregateSummary, Spread
+    from pocketsim.sim.base.engine_output import AggregateSummary, Spread
 
     Array = np.ndarray[Any, Any]
 

@@ -1,7 +1,7 @@
 """Tables that a run keeps beside its events where a scenario asks for them: how they are stored.
 
 Each has a column `repetition` and is sorted by it. What deliberately does not live here: what is
-in them; `sim.trace.holdings`, `blocks` and `timeline` each have the columns of one.
+in them; `sim.trace.final_tokens`, `blocks` and `timeline` each have the columns of one.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ named_enum! {
         RetriesExhausted = "retries_exhausted",
         /// The connection was closed under the message.
         ConnectionLost = "connection_lost",
-        /// A stream that the peer never accepted, or an offer that he declined.
+        /// A stream that the peer never accepted, or an offer that it declined.
         Unserved = "unserved",
         /// The peer was in another transfer with us.
         PeerBusy = "peer_busy",
@@ -236,9 +236,9 @@ named_enum! {
         Begin = "begin",
         /// A task that only computes is done.
         Compute = "compute",
-        /// A protocol of one's own hands a value up; the peer is who it was last from.
+        /// A custom protocol hands a value up; the peer is who it was last from.
         Deliver = "deliver",
-        /// A protocol of one's own observes something: such rows have the name that it gives.
+        /// A custom protocol observes something: such rows have the name that it gives.
         Observe = "observe",
     }
 }
@@ -419,7 +419,7 @@ pub enum AppRequest<P> {
         peer: NodeId,
         /// How much, in cents.
         amount_cents: u32,
-        /// Whether the payer spends what is his.
+        /// Whether the payer spends what is its own.
         conduct: Conduct,
     },
     /// The transport gave up on a message.

@@ -3,7 +3,7 @@
 //! [`Real`] computes Ed25519 and SHA-256. [`Counted`] gives values of the same
 //! sizes from a 64-bit mix of the same fields: whatever was altered, or signed
 //! by another key, is exposed just as reliably within a run, and no curve is
-//! computed. It is no protection from somebody who calls the mixer himself,
+//! computed. It is no protection from a program that calls the mixer itself,
 //! which is why only [`Real`] belongs on a network.
 //!
 //! What deliberately does not live here: what is signed (a block says that, as

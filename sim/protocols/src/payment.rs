@@ -15,9 +15,9 @@
 //! ```
 //!
 //! A wallet owner calls on the authority now and then to settle: `Hello`, and after its `Welcome`
-//! orders for new tokens and submissions of what payers gave him. No `Welcome`, no network:
+//! orders for new tokens and submissions of what payers gave it. No `Welcome`, no network:
 //! nothing is signed away to an authority that was not heard just before. With
-//! [`Acceptance::Online`] a payee does all this before he takes a payment, as EuroToken's
+//! [`Acceptance::Online`] a payee does all this before it takes a payment, as EuroToken's
 //! gateway does; that is what offline money is compared with.
 //!
 //! How far a payment can be at either end, and what leads where, is in tables ([`PAYER`], [`PAYEE`]).
@@ -50,7 +50,7 @@ pub use wallet_owner::WalletOwner;
 crate::named_enum! {
     /// When a payee takes a payment for good.
     Acceptance {
-        /// After his own three-step verification (thesis IV-C).
+        /// After its own three-step verification (thesis IV-C).
         Offline = "offline",
         /// When the authority has reissued the tokens: nothing is paid without a network.
         Online = "online",

@@ -1,4 +1,4 @@
-//! Ask, answer, confirm: whoever is to trade asks a peer, again until he answers, and confirms;
+//! Ask, answer, confirm: whoever is to trade asks a peer, again until it answers, and confirms;
 //! the peer delivers then. A confirmation that is lost is not noticed: that trade stays in flight.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct Confirm {
     ponder: u32,
     patience_s: Seconds,
     proposed: u32,
-    /// Who has not answered yet, what he was asked, and when he is asked again.
+    /// Who has not answered yet, what it was asked, and when it is asked again.
     waiting: BTreeMap<MessageId, (NodeId, Message, Seconds)>,
 }
 

@@ -19,7 +19,7 @@ def test_an_axis_is_anything_that_holds_several_values(axis):
 
 
 @pytest.mark.parametrize("value", ["4/s", 0.5, np.float64(0.5), True])
-def test_what_is_one_value_is_an_axis_of_one(value):
+def test_single_value_is_an_axis_of_one_value(value):
     (one,) = run._values(value)
     assert one == value
     assert type(one) in (str, float, bool)

@@ -31,7 +31,7 @@ def whole(tmp_path):
     return path
 
 
-def test_it_writes_what_the_command_writes(cli, report, tmp_path):
+def test_library_and_command_write_the_same_profile(cli, report, tmp_path):
     found = ps.calibrate([report], tmp_path / "mine.toml", base=BASE, measured_by="me")
     arguments = ("--base", BASE, "--measured-by", "me")
     done = cli("calibrate", report, "-o", "theirs.toml", *arguments)
@@ -45,7 +45,7 @@ def test_it_writes_what_the_command_writes(cli, report, tmp_path):
     assert repr(found) == repr(again)
 
 
-def test_what_is_kept_is_the_bases(report, tmp_path):
+def test_unmeasured_numbers_are_those_of_the_base(report, tmp_path):
     found = ps.calibrate(report, tmp_path / "mine.toml", base=BASE).to_frame()
     base = ps.device(BASE).to_frame()
     kept = found["basis"] != "measured"
@@ -74,9 +74,7 @@ def test_a_profile_may_be_the_base(report, whole, tmp_path):
     ],
 )
 @pytest.mark.usefixtures("report", "whole")
-def test_a_mistake_is_said_and_nothing_written(
-    tmp_path, monkeypatch, reports, path, options, reason
-):
+def test_user_error_leaves_no_file(tmp_path, monkeypatch, reports, path, options, reason):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(ps.UserError) as caught:

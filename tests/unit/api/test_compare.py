@@ -50,7 +50,7 @@ def test_repetitions_are_those_of_a_power_analysis(effect):
     assert apart == math.ceil(TTestIndPower().solve_power(effect, alpha=0.05, power=0.8))
 
 
-def test_what_does_not_scatter_is_seen_at_once_and_the_unknown_never():
+def test_repetitions_needed_are_two_without_scatter_and_none_if_unknown():
     assert difference(0.0, is_paired=True).repetitions_to_see(0.1) == 2
     assert difference(math.nan, is_paired=True).repetitions_to_see(0.1) is None
     assert difference(1.0, is_paired=True).repetitions_to_see(0.0) is None

@@ -175,7 +175,7 @@ def test_a_kernel_that_was_skipped_is_no_traceback(kernel, folder):
         ("udp_buffer_capacity", "granted_bytes", -1.0, "granted_bytes is negative: -1"),
     ],
 )
-def test_what_no_clock_can_have_told_is_refused_by_its_place(kernel, quantity, value, said, folder):
+def test_impossible_measurements_are_named(kernel, quantity, value, said, folder):
     path = folder / "report.json"
     path.write_text(json.dumps(with_all(kernel, value, quantity)))
     with pytest.raises(ScenarioError, match=r"measurements\[\d+\]") as caught:

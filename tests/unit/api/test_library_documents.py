@@ -22,7 +22,7 @@ def resolved(document):
 
 
 @pytest.mark.parametrize("name", sorted(ps.scenarios()))
-def test_what_is_written_is_read_as_the_same(name, tmp_path):
+def test_written_scenario_is_read_back_unchanged(name, tmp_path):
     document = ps.scenario(name, CHANGES)
     target = ps.write_scenario(document, tmp_path / f"{name}.toml")
     assert resolved(ps.scenario(target)) == resolved(document)
@@ -149,7 +149,7 @@ def test_a_figure_has_the_means_of_the_runs(runs):
 
 
 @pytest.mark.engine
-def test_what_cannot_be_plotted_is_said(runs, tmp_path):
+def test_impossible_plots_are_an_error(runs, tmp_path):
     with pytest.raises(ps.UserError, match="rtt_ms_p50"):
         ps.plot.metric(runs, "rttms_p50")
     with pytest.raises(ps.UserError, match="no run to plot"):

@@ -28,7 +28,7 @@ def calls(folder):
     return (folder / "calls").read_text().splitlines()
 
 
-def test_what_is_built_is_found_and_nothing_is_none(monkeypatch, tmp_path):
+def test_built_probe_is_found_and_a_missing_one_is_none(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "pocketsim/api/host/probe.py"))
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
@@ -100,7 +100,7 @@ def test_a_log_has_the_figures_that_the_command_shows(cli, recorded):
         trade.values("rtt_ms_p5")
 
 
-def test_what_is_recorded_for_the_notebook_belongs_together(root, recorded):
+def test_recordings_of_the_notebook_are_complete_and_small(root, recorded):
     """Both are of one machine and one time; `python -m tools.record_loop` writes them."""
     report = root / "pocketsim/notebooks/loopback_report.json"
     assert {"sleep_overshoot", "udp_wake_up"} <= {

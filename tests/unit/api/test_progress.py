@@ -27,7 +27,7 @@ def off_a_terminal(monkeypatch):
     return said, spoke
 
 
-def test_what_is_left_follows_from_what_is_done():
+def test_remaining_time_follows_from_the_progress():
     meter = meters.Meter(total=4, started_s=100.0)
     meter.advance("udp-100B-16ps-0123456789ab", 0, 1.0)
     meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.25)
@@ -65,7 +65,7 @@ def test_how_fast_it_is_follows_from_events_and_simulated_seconds():
         (1_234_567.0, "1.2 million"),
     ],
 )
-def test_rates_as_people_say_them(value, text):
+def test_rates_are_printed_in_two_digits(value, text):
     assert meters.short(value) == text
 
 
@@ -83,7 +83,7 @@ def test_a_run_is_called_as_its_label_says():
     assert meter.latest == "udp, 50 phones"
 
 
-def test_before_anything_is_done_nobody_knows_what_is_left():
+def test_remaining_time_is_unknown_at_the_start():
     assert meters.Meter(4, 0.0).line(31.0) == "0 of 4 repetitions in 31 s: starting"
 
 
@@ -91,7 +91,7 @@ def test_before_anything_is_done_nobody_knows_what_is_left():
     ("seconds", "text"),
     [(0.4, "0 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (10_920, "3 h 2 min")],
 )
-def test_spans_as_people_say_them(seconds, text):
+def test_durations_are_printed_in_two_units(seconds, text):
     assert meters.span(seconds) == text
 
 
@@ -105,7 +105,7 @@ def test_off_a_terminal_a_long_silence_is_broken_within_a_repetition(off_a_termi
     assert said[-1].endswith(": udp-100B-16ps")
 
 
-def test_quiet_is_quiet(off_a_terminal, monkeypatch):
+def test_quiet_prints_no_progress(off_a_terminal, monkeypatch):
     said, _ = off_a_terminal
     monkeypatch.setattr(console, "_level", -1)
     with progress.progress(2) as step:
@@ -123,7 +123,7 @@ def test_a_label_is_no_markup_and_nothing_that_a_terminal_obeys():
     assert "[/x] [bold]\\x1b[31m" in shown.getvalue()
 
 
-def test_what_people_read_is_escaped(capsys):
+def test_printed_text_is_escaped(capsys):
     console.table("a\x1b]0;title\x07", ("head",), [("\x1b[2J",)])
     console.fail("one\nline\x1b[2J")
     said = capsys.readouterr()

@@ -40,7 +40,7 @@ def directives(text):
     return [line.removeprefix("#SBATCH ") for line in text.splitlines() if line[:8] == "#SBATCH "]
 
 
-def test_what_is_asked_for_is_what_slurm_is_told(study):
+def test_options_become_sbatch_directives(study):
     request = slurm.Request(3, 2, "4:00:00", "long", "physics", 8, ["--mem=4G"], ["module load x"])
     text = slurm.script(study, request)
     assert directives(text) == [
@@ -63,7 +63,7 @@ def test_what_is_asked_for_is_what_slurm_is_told(study):
     )
 
 
-def test_what_is_not_asked_for_is_the_sites_own(study):
+def test_unset_options_are_left_to_the_site(study):
     told = directives(slurm.script(study, slurm.Request(3)))
     assert "--array=0-2" in told
     names = {option.partition("=")[0] for option in told}
@@ -78,7 +78,7 @@ def test_arrays_are_read(array, found):
 
 
 @pytest.mark.parametrize("array", ["", "0", "0-9", "5%0", "5%", "1e2", "-3", "9" * 9])
-def test_what_is_no_array_is_refused(array):
+def test_invalid_array_is_refused(array):
     with pytest.raises(UserError, match=r"--array: .* is not such as 200, or 200%20"):
         slurm.elements_of(array, 24)
 
@@ -102,7 +102,7 @@ def test_no_more_elements_than_points():
         ({"setup": ["module load x\nexit"]}, "--setup"),
     ],
 )
-def test_what_would_be_no_word_or_line_is_refused(asked, name):
+def test_options_with_shell_syntax_are_refused(asked, name):
     with pytest.raises(UserError, match=f"{name}: .* is not such as"):
         slurm.Request(1, **asked)
 
@@ -208,11 +208,11 @@ def test_an_element_asks_for_its_limit(element, variables):
 
 
 @pytest.mark.parametrize("said", ["NONE", "N/A", "Unknown", ""])
-def test_a_limit_that_is_not_known_is_none(element, said):
+def test_unknown_time_limit_sets_no_deadline(element, said):
     assert "--before" not in element(SQUEUE=said)[1]["arguments"]
 
 
-def test_what_is_left_puts_an_element_back(element):
+def test_element_with_runs_left_is_requeued(element):
     done, _ = element("ran left failed", 4)
     assert done.returncode == 0
     assert element.requeued.read_text() == "requeue 17\n"
@@ -237,7 +237,7 @@ def test_a_run_that_failed_is_no_reason_to_go_back(element):
     assert not element.requeued.exists()
 
 
-def test_without_slurm_there_is_nobody_to_submit_to(monkeypatch, tmp_path):
+def test_submitting_without_sbatch_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentMissingError, match="there is no sbatch here"):
         slurm.submit("")

@@ -326,7 +326,7 @@ def test_half_a_line_of_a_killed_shard_is_cut_off(study, tmp_path, fake_engine):
     assert len(study(GRID).to_frame()) == 8
 
 
-def test_what_somebody_else_made_is_packed_and_stays(study, tmp_path, fake_engine):
+def test_existing_run_directories_are_packed_and_kept(study, tmp_path, fake_engine):
     log = tmp_path / "log"
     fake_engine.setenv("FAKE_LOG", str(log))
     study(GRID).run()

@@ -132,7 +132,7 @@ def test_an_abort_is_exit_1_with_a_replay_line(fake_cli, scenario):
 
 @pytest.mark.engine
 @pytest.mark.parametrize("command", ["run", "doctor"])
-def test_what_lies_in_the_users_folder_is_no_module(command, tmp_path, root, scenario):
+def test_modules_in_the_working_directory_are_not_imported(command, tmp_path, root, scenario):
     for module in ("json", "sim/__init__", "numpy/__init__", "simgrid"):
         path = tmp_path / f"{module}.py"
         path.parent.mkdir(exist_ok=True)
@@ -196,7 +196,7 @@ def test_version(cli):
     assert cli("--version").stdout == f"{sim.__version__}\n"
 
 
-def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
+def test_check_reports_every_file(cli, scenario, tmp_path, root):
     bad = tmp_path / "bad.toml"
     bad.write_text(scenario.read_text().replace("seed = 7", "sed = 7"))
     profile = root / "pocketsim/calibration/profiles/devices/moto_g04s.toml"

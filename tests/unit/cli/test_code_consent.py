@@ -92,7 +92,7 @@ def test_a_link_out_of_the_folder_leads_outside(theirs, tmp_path):
     assert load(path).code_outside() == {"protocol.class": tmp_path / "elsewhere.py"}
 
 
-def test_what_a_user_names_is_theirs_and_what_a_sweep_names_is_not(theirs, tmp_path):
+def test_code_named_on_the_command_line_is_trusted_but_not_in_a_sweep(theirs, tmp_path):
     path = theirs("mine.py")
     theirs("../elsewhere.py")
     path = theirs("mine.py")

@@ -12,7 +12,7 @@ from pocketsim import testing
 from pocketsim.cli import app
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
-from pocketsim.sim.trace import holdings, tables
+from pocketsim.sim.trace import final_tokens, tables
 
 KEY = "4c69" * 37
 RULES = {"rules": "thesis", "handshake": "challenge"}
@@ -59,7 +59,7 @@ def rows():
             token(8, 2, 1),
         ],
     }
-    return holdings.from_engine({"tokens": kept}, 1)
+    return final_tokens.from_engine({"tokens": kept}, 1)
 
 
 def refused(done, place, *words):
@@ -147,7 +147,7 @@ def test_an_unknown_format_is_exit_2(call, run):
     )
 
 
-def test_csv_is_for_csv(call, run, tmp_path):
+def test_option_csv_needs_the_format_csv(call, run, tmp_path):
     made = run()
     assert refused(call(made, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
     assert refused(call(made, "--csv", "a", "--out", "b"), "--csv")
@@ -234,7 +234,7 @@ def test_nothing_is_written_into_a_run(call, run, tmp_path, to, target):
     assert not (made / "sub").exists()
 
 
-def test_a_link_into_a_run_is_no_way_into_it(call, run, tmp_path):
+def test_link_into_a_run_is_refused(call, run, tmp_path):
     made = run()
     before = contents(made)
     (tmp_path / "a.csv").symlink_to(made / "metrics.json")
@@ -259,7 +259,7 @@ def test_a_folder_is_no_file(call, run, tmp_path, to, target):
 
 @pytest.mark.parametrize("to", ["csv", *GRAPHS, "tokens"])
 @pytest.mark.parametrize("target", ["/proc/x", "dangling", "file/a", "file/a/b"])
-def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
+def test_unwritable_target_is_an_error(call, run, rows, tmp_path, to, target):
     made = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
     tables.write(rows, made / rundir.TOKENS)
     keep_key(made, {"authority_key": KEY})
@@ -273,7 +273,7 @@ def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, tar
 
 
 @pytest.mark.parametrize("target", [".", ""])
-def test_the_folder_one_stands_in_is_not_replaced(call, run, tmp_path, monkeypatch, target):
+def test_working_directory_is_not_replaced(call, run, tmp_path, monkeypatch, target):
     made = run(**TOWN, output=KEEPS)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
@@ -296,21 +296,23 @@ def test_joined_tables_keep_their_order(rows, tmp_path):
 def test_a_failure_leaves_no_folder(rows, tmp_path):
     broken = [*rows.to_pylist(), {"node": 5, "state": "held", "token": None}]
     with pytest.raises(TypeError):
-        holdings.write_batches(broken, KEY, tmp_path / "out")
+        final_tokens.write_batches(broken, KEY, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_has_tokens(tmp_path):
-    holdings.write_batches([], KEY, tmp_path / "out")
-    assert (tmp_path / "out/tokens.csv").read_text() == ",".join(holdings.INDEX_COLUMNS) + "\n"
+def test_index_without_tokens_has_only_a_header(tmp_path):
+    final_tokens.write_batches([], KEY, tmp_path / "out")
+    assert (tmp_path / "out/tokens.csv").read_text() == ",".join(final_tokens.INDEX_COLUMNS) + "\n"
 
 
 def test_a_child_writes_tokens_without_pandas(root, tmp_path):
     """Importing it takes a second, which every repetition would spend."""
     program = (
-        "import sys; from pathlib import Path; from pocketsim.sim.trace import holdings, tables;"
+        "import sys; from pathlib import Path;"
+        "from pocketsim.sim.trace import final_tokens, tables;"
         "kept = {'node': [1], 'state': ['held'], 'token': [bytes(287)]};"
-        "made = holdings.from_engine({'tokens': kept}, 0); tables.write(made, Path(sys.argv[1]));"
+        "made = final_tokens.from_engine({'tokens': kept}, 0);"
+        "tables.write(made, Path(sys.argv[1]));"
         "assert 'pandas' not in sys.modules"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "a.parquet")]

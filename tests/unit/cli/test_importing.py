@@ -94,7 +94,7 @@ def test_a_header_says_in_which_order_t_i_and_j_stand(tmp_path):
     assert rows(made, "contacts") == [("5", "6", 0, 20)]
 
 
-def test_what_is_over_before_the_origin_is_dropped_and_what_is_not_is_cut(tmp_path):
+def test_contacts_are_cut_at_the_origin(tmp_path):
     lines = "1 2 1000 2000\n1 2 3000 5000\n"
     made = imported(tmp_path, "haggle", lines, time_unit="ms", origin="4000")
     assert rows(made, "contacts") == [("1", "2", 0, 1)]

@@ -99,7 +99,7 @@ def test_a_pipe_under_a_name_of_ours_keeps_nobody_waiting(tmp_path, act, name):
     assert (tmp_path / name).is_fifo()
 
 
-def test_what_is_no_plain_file_is_named_with_what_to_do(tmp_path):
+def test_special_files_are_refused_with_a_remedy(tmp_path):
     (tmp_path / ".lock-run").symlink_to("theirs")
     with (
         pytest.raises(ScenarioError, match=r"lock-run: is a link or no plain file.*; remove it"),

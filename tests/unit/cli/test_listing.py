@@ -40,7 +40,7 @@ def test_every_schema_is_of_a_kind():
 
 
 @pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda value: str(value).split("/")[-1])
-def test_what_is_shipped_is_as_its_schema_says(kind, path):
+def test_shipped_documents_match_their_schemas(kind, path):
     checker, document = validator(OF_CATALOG[kind]), plain(path)
     assert not list(checker.iter_errors(document))
     assert list(checker.iter_errors({**document, "nonsense": 1}))

@@ -27,7 +27,7 @@ def led_to(path):
     return Path(unquote(url.path))
 
 
-def test_it_is_valid_and_leads_editors_to_schemas(cli, tmp_path):
+def test_new_scenario_is_valid_and_names_its_schema(cli, tmp_path):
     done = cli("new", "mine")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["mine.toml", "mine_sweep.toml"] == files(tmp_path)
@@ -41,7 +41,7 @@ def test_it_is_valid_and_leads_editors_to_schemas(cli, tmp_path):
 
 
 @pytest.mark.engine
-def test_it_runs_and_its_sweep_goes_on_from_there(cli, tmp_path):
+def test_new_scenario_runs_and_its_sweep_reuses_the_runs(cli, tmp_path):
     cli("new", "mine")
     done = cli("run", "mine.toml")
     assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def test_a_copy_elsewhere_names_the_same_profiles(cli, tmp_path, scenario):
 
 @pytest.mark.parametrize("there", ["mine.toml", "mine_sweep.toml"])
 @pytest.mark.parametrize("kind", ["file", "folder", "dangling link"])
-def test_nothing_is_overwritten(cli, tmp_path, there, kind):
+def test_existing_files_are_not_overwritten(cli, tmp_path, there, kind):
     path = tmp_path / there
     if kind == "file":
         path.write_text("mine")
@@ -115,18 +115,18 @@ def test_nothing_is_overwritten(cli, tmp_path, there, kind):
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", 'a"b', "a\nb", "-a", "folder/..", ".toml"])
-def test_a_name_that_is_none_is_exit_2(cli, tmp_path, name):
+def test_invalid_name_is_exit_2(cli, tmp_path, name):
     done = cli("new", "--", name)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("NAME: ")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_to_run_next_can_be_pasted(cli):
+def test_suggested_command_can_be_pasted(cli):
     assert cli("new", "my studies/first").stderr == "next: pocketsim run 'my studies/first.toml'\n"
 
 
-def test_the_suffix_may_be_said(cli, tmp_path):
+def test_name_may_have_the_suffix(cli, tmp_path):
     assert cli("new", "v1.2.toml").stdout.split() == ["v1.2.toml", "v1.2_sweep.toml"]
 
 
@@ -139,7 +139,7 @@ def test_the_suffix_may_be_said(cli, tmp_path):
         ("rate.toml", "rate.toml: is a sweep"),
     ],
 )
-def test_a_base_that_is_none_is_exit_2(cli, tmp_path, scenario, base, said):
+def test_unknown_base_is_exit_2(cli, tmp_path, scenario, base, said):
     text = scenario.read_text()
     (tmp_path / "bad.toml").write_text(text.replace("seed", "sed"))
     (tmp_path / "lost.toml").write_text(text.replace('"moto_g04s"', '"gone.toml"'))

@@ -35,7 +35,7 @@ def test_copying_again_fills_what_is_missing(cli, tmp_path, shipped):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "dangling link"])
-def test_what_differs_is_not_overwritten(cli, tmp_path, kind):
+def test_changed_notebooks_are_not_overwritten(cli, tmp_path, kind):
     path = tmp_path / "08_a_study.ipynb"  # not the first, so that others could have been written
     if kind == "file":
         path.write_text("my answers")

@@ -99,13 +99,13 @@ def test_a_pipe_is_written_to(tmp_path, run, call):
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_standard_output_may_be_named(cli, run):
+def test_standard_output_is_accepted_as_a_path(cli, run):
     expected = cli("export", run).stdout
     assert expected
     assert cli("export", run, "-o", "/dev/stdout").stdout == expected
 
 
-def test_whatever_cannot_be_a_file_is_refused(tmp_path):
+def test_directories_and_broken_links_are_refused_as_targets(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for target, reason in ((tmp_path, "is a directory"), (tmp_path / "loop", "symbolic links")):
         with (
@@ -115,7 +115,7 @@ def test_whatever_cannot_be_a_file_is_refused(tmp_path):
             raise AssertionError("there is nothing to write to")
 
 
-def test_what_fails_elsewhere_is_not_the_targets(tmp_path):
+def test_error_of_another_file_is_not_blamed_on_the_target(tmp_path):
     for target in (tmp_path / "a.csv", tmp_path):
         with pytest.raises(FileNotFoundError), output_paths.writing(target):
             (tmp_path / "other" / "b").read_bytes()
@@ -178,7 +178,7 @@ def test_a_full_device_is_one_line_and_exit_5(cli, run):
         ("\x1b[2J/small.toml/x", "\\x1b[2J/small.toml/x: cannot be written: "),
     ],
 )
-def test_where_no_run_can_be_is_exit_2(fake_cli, scenario, tmp_path, out, said):
+def test_impossible_run_directory_is_exit_2(fake_cli, scenario, tmp_path, out, said):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / scenario.stem).touch()
     (tmp_path / "dangling").symlink_to("nowhere")
@@ -262,7 +262,7 @@ def test_a_file_of_the_users_that_has_the_name_of_a_temporary_one_stays(tmp_path
     assert [path.read_text() for path in theirs] == ["theirs", "theirs"]
 
 
-def test_what_is_written_to_standard_output_follows_what_is_there(run, tmp_path):
+def test_output_to_dev_stdout_is_appended(run, tmp_path):
     said = tmp_path / "said.txt"
     said.write_text("before\n")
     command = [sys.executable, "-m", "pocketsim.cli", "export", str(run), "-o", "/dev/stdout"]

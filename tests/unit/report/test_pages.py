@@ -152,7 +152,7 @@ def test_templates_of_issues_are_forms(root):
         assert any(one.get("validations", {}).get("required") for one in fields)
 
 
-def test_what_templates_and_security_link_to_is_there(root):
+def test_links_of_templates_and_security_exist(root):
     texts = [path.read_text() for path in (root / ".github/ISSUE_TEMPLATE").glob("*.yml")]
     links = [link for text in texts for link in re.findall(r"\]\(\.\./blob/main/([^)]+)\)", text)]
     assert len(links) >= 3

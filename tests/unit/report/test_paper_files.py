@@ -21,7 +21,7 @@ import pytest
 from pocketsim import testing
 from pocketsim.calibration.validate import published
 from pocketsim.report.html.page import data_csv
-from pocketsim.report.paper import methods, paper_files, printed, prose
+from pocketsim.report.paper import methods, paper_files, print_figures, prose
 from pocketsim.report.paper.line_styles import line_styles
 from pocketsim.report.runs.run import load
 from pocketsim.report.sections.page_layout import UNPROBED, arranged
@@ -37,14 +37,14 @@ BREAKS_S = (25.1, 14, 0.02, 25.1, 0.0)
 
 def several(folder: Path) -> list[Path]:
     """Invented runs of which a report has charts of every kind."""
-    ladders = [
+    swept = [
         ("udp_128b", "udp", 128, (1.0, 8.0, 512.0), testing.Shape(lost_ratio=0.1)),
         ("iroh_keep_128b", "quic_keep", 128, (32.0, 64.0), testing.Shape(breaks_s=BREAKS_S)),
         *(("rate", name, 512, (5.0, 50.0), testing.Shape()) for name in ("udp", "quic_keep")),
     ]
     plain = [
         testing.run_dir(folder, testing.resolved(scenario, rate, size, transport), shape)
-        for scenario, transport, size, rates, shape in ladders
+        for scenario, transport, size, rates, shape in swept
         for rate in rates
     ]
     key = "network.access.an_access_network_with_a_long_name.latency"
@@ -80,9 +80,9 @@ def files(run_dirs) -> dict[str, bytes]:
 def figures(charts):
     """Return every chart of the report with its figure, laid out."""
     found = []
-    with printed.style():
+    with print_figures.style():
         for one in charts:
-            figure = printed.drawn(one.chart, one.caption, paper_files._width_in(one))
+            figure = print_figures.drawn(one.chart, one.caption, paper_files._width_in(one))
             figure.draw_without_rendering()
             found.append((one, figure))
         yield found
@@ -218,9 +218,9 @@ def test_a_long_legend_makes_a_figure_higher_not_its_plot_lower():
 
     heights = []
     for count in (2, 12):
-        with printed.style():
+        with print_figures.style():
             names = [f"a rather long name of line number {number}" for number in range(count)]
-            figure = printed.drawn(chart(names), "", printed.SINGLE_IN)
+            figure = print_figures.drawn(chart(names), "", print_figures.SINGLE_IN)
             figure.draw_without_rendering()
         (axes,) = figure.axes
         heights.append((figure.bbox.height, axes.get_position().height * figure.bbox.height))
@@ -271,8 +271,8 @@ def test_error_bars_are_the_runs_intervals(tmp_path):
     ]
     runs = load(made)
     (chart,) = (one.chart for one in arranged(runs).charts if one.section == "round-trips")
-    with printed.style():
-        (axes,) = printed.drawn(chart, "", printed.SINGLE_IN).axes
+    with print_figures.style():
+        (axes,) = print_figures.drawn(chart, "", print_figures.SINGLE_IN).axes
     found = [
         (segment[0][0], pytest.approx((segment[0][1], segment[1][1])))
         for lines in axes.collections
@@ -285,21 +285,21 @@ def test_error_bars_are_the_runs_intervals(tmp_path):
     assert found == expected
 
 
-def test_what_is_drawn_is_what_the_chart_says():
+def test_stacked_bars_start_where_the_one_before_ends():
     chart = go.Figure()
     chart.add_bar(x=[10, 20], y=["a", "b"], orientation="h", name="one")
     chart.add_bar(x=[1, 2], y=["a", "b"], orientation="h", name="two")
-    with printed.style():
-        (axes,) = printed.drawn(chart, "share, %", printed.SINGLE_IN).axes
+    with print_figures.style():
+        (axes,) = print_figures.drawn(chart, "share, %", print_figures.SINGLE_IN).axes
     bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
     assert bars == [(0, 10), (0, 20), (10, 1), (20, 2)]
     assert axes.get_xlabel() == "share, %"
 
 
 @pytest.mark.parametrize("trace", [go.Heatmap(z=[[1]]), go.Bar(x=["a"], y=[1])])
-def test_what_is_not_known_is_an_error(trace):
-    with printed.style(), pytest.raises(TypeError, match="not drawn for print"):
-        printed.drawn(go.Figure([trace]), "", printed.SINGLE_IN)
+def test_unsupported_traces_are_an_error(trace):
+    with print_figures.style(), pytest.raises(TypeError, match="not drawn for print"):
+        print_figures.drawn(go.Figure([trace]), "", print_figures.SINGLE_IN)
 
 
 def said(*found, **changes):

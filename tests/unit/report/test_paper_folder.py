@@ -52,7 +52,7 @@ def contents(folder="figures"):
 
 
 @pytest.mark.slow
-def test_what_was_changed_or_is_not_its_own_is_not_overwritten(call):
+def test_changed_or_foreign_files_are_not_overwritten(call):
     call("--paper", "figures")
     before = contents()
     assert call("--paper", "figures").exit_code == 0
@@ -80,14 +80,14 @@ def test_a_folder_of_others_is_shared_but_not_its_names(call):
     assert contents("theirs") == {"methods.md": b"mine"}
 
 
-def test_what_is_no_longer_made_goes_unless_it_was_changed(tmp_path):
+def test_obsolete_files_are_removed_unless_changed(tmp_path):
     output_folder.write(tmp_path, {"a": b"1", "b": b"2", "c": b"3"})
     (tmp_path / "c").write_bytes(b"mine")
     output_folder.write(tmp_path, {"a": b"1"})
     assert {path.name for path in tmp_path.iterdir()} == {"a", "c", output_folder.MADE}
 
 
-def test_what_an_interrupted_command_left_is_its_own(tmp_path, monkeypatch):
+def test_files_of_an_interrupted_command_can_be_overwritten(tmp_path, monkeypatch):
     output_folder.write(tmp_path, {"a": b"1", "b": b"2"})
     put = output_folder._put
 

@@ -18,7 +18,7 @@ from plotly.offline import get_plotlyjs
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders
+from pocketsim.report.charts import grids
 from pocketsim.report.runs.run import as_series, load
 from pocketsim.report.sections import provenance, towns
 from pocketsim.sim import metrics, trace
@@ -64,7 +64,7 @@ def body(html: str) -> str:
     return html[html.index('<div class="page">') :]
 
 
-def test_nothing_is_loaded_from_elsewhere(html: str):
+def test_page_loads_nothing_from_the_network(html: str):
     page = html[: html.index("<script>")] + body(html)
     assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", page) == []
     assert "@import" not in page
@@ -157,7 +157,7 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     ]
     found = as_series(load(made))
     assert [series.name for series in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
-    rates, *_ = ladders.charts(load(made))
+    rates, *_ = grids.charts(load(made))
     assert [(line.name, line.x) for line in rates[2].data] == [("simulated", (64, 256))]
     write_report(made, tmp_path / "report.html")
     assert "<br>window 64, 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -174,7 +174,7 @@ def test_rates_and_transports_make_lines_of_their_own(tmp_path: Path):
         for rate in (4.0, 8.0)
         for size in (1000, 2000)
     ]
-    rates, *_ = ladders.charts(load(made))
+    rates, *_ = grids.charts(load(made))
     assert {line.name: line.x for line in rates[2].data} == {
         f"{transport}, {rate}/s": (1000, 2000) for transport in ("EVA", "UDP") for rate in (4, 8)
     }
@@ -213,7 +213,7 @@ def run_of_tasks(folder: Path, resolved: dict[str, Any], count: int) -> Path:
     return path
 
 
-def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
+def test_grids_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
     made = [
         run_of_tasks(tmp_path, computing(task, **{"workload.threads": threads}), 10 * threads)
         for task in ("sign_token", "verify_token")
@@ -223,7 +223,7 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
         run_of_tasks(tmp_path, computing(task), count)
         for task, count in (("verify_token", 10), ("sign_token", 30))
     ]
-    (rates, data), (shares,) = (ladders.charts(load(runs, runs)) for runs in (made, parts))
+    (rates, data), (shares,) = (grids.charts(load(runs, runs)) for runs in (made, parts))
     lines = {line.name: (line.x, line.y) for line in rates[2].data}
     assert lines["task sign_token"] == ((1, 2), (10.0, 20.0))
     assert lines["published"] == ((1,), (38239.0,))
@@ -261,7 +261,7 @@ def test_a_towns_day_is_drawn_offline_beside_online(town_dirs: list[Path]):
         assert [(shape.x0, shape.x1) for shape in chart.layout.shapes] == [(1.0, 2.0)]
 
 
-def test_what_a_sampled_trace_does_not_tell_is_not_drawn(town_dirs: list[Path]):
+def test_charts_that_a_sampled_trace_cannot_give_are_left_out(town_dirs: list[Path]):
     def sample(path: Path) -> None:
         found = json.loads((path / "metrics.json").read_text())
         for day in found["hourly"]:

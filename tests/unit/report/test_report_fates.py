@@ -12,7 +12,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders, latency, rates, theme
+from pocketsim.report.charts import grids, latency, rates, theme
 from pocketsim.report.runs.run import Run, as_series, load
 from pocketsim.report.sections import fates
 from tools import reference
@@ -120,7 +120,7 @@ def test_a_report_of_trades_has_fates_and_metrics(lossy: list[Path], tmp_path: P
 
 def test_bars_of_ratios_stay_between_their_bounds(lossy: list[Path]):
     found = load(lossy)
-    (sweep,) = (chart for _, words, chart in ladders.charts(found) if words.startswith("stored ov"))
+    (sweep,) = (chart for _, words, chart in grids.charts(found) if words.startswith("stored ov"))
     for chart in (rates.success(as_series(found)), sweep):
         stored, in_flight = chart.data
         assert not stored.error_y.symmetric

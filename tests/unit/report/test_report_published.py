@@ -13,7 +13,7 @@ import pytest
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders, rates
+from pocketsim.report.charts import grids, rates
 from pocketsim.report.runs import shipped_scenarios
 from pocketsim.report.runs.run import Run, as_series, load
 from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
@@ -56,7 +56,7 @@ def marks(runs: list[Run]) -> list[str]:
         ("workload.rate=[3/s, 16/s]",),
     ],
 )
-def test_what_is_the_same_experiment_has_marks(one: Any, overrides: tuple[str, ...]):
+def test_same_experiment_has_marks(one: Any, overrides: tuple[str, ...]):
     assert marks(load([one(*overrides)])) == ["sent, published", "stored, published"]
 
 
@@ -72,11 +72,11 @@ def test_what_is_the_same_experiment_has_marks(one: Any, overrides: tuple[str, .
         "output={trace='sampled', sample_ratio=0.5}",
     ],
 )
-def test_an_altered_run_has_none(one: Any, override: str):
+def test_altered_run_has_no_marks(one: Any, override: str):
     assert marks(load([one(override)])) == []
 
 
-def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
+def test_other_scenario_of_the_same_name_has_no_marks(one: Any, root: Path, tmp_path: Path):
     text = (root / UDP).read_text()
     own = tmp_path / "udp_128b.toml"
     own.write_text(text.replace('latency = "1ms"', 'latency = "2ms"'))
@@ -84,7 +84,7 @@ def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
     assert marks(load([one(path=own)])) == []
 
 
-def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
+def test_other_profile_of_the_same_name_has_no_marks(one: Any, root: Path, tmp_path: Path):
     """Beside the scenario lies another Moto: its name is the same, a number is not."""
     shipped = (root / "pocketsim/calibration/profiles/devices/moto_g04s.toml").read_text()
     own, profile = tmp_path / "udp_128b.toml", tmp_path / "moto_g04s.toml"
@@ -95,7 +95,7 @@ def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Pat
     assert [bool(marks(load([run]))) for run in (same, one(path=own))] == [True, False]
 
 
-def test_other_transports_of_a_scenario_have_none(one: Any):
+def test_other_transports_of_a_scenario_have_no_marks(one: Any):
     assert marks(load([one("transport.mode=quic_keep")])) == []
 
 
@@ -123,14 +123,14 @@ def test_every_rung_of_every_published_scenario_is_known(root: Path):
         assert all(known.hold(rung.resolved) for rung in rungs(root / "pocketsim" / path)), path
 
 
-def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Path, tmp_path: Path):
+def test_published_marks_of_a_grid_are_at_their_own_rate(one: Any, root: Path, tmp_path: Path):
     runs = [
         testing.run_dir(tmp_path, rung.resolved, testing.Shape())
         for draw in ("mean", "posterior")
         for rung in rungs(root / UDP, f"run.draw={draw}", "workload.rate=[32/s, 64/s]")
     ]
     runs.append(one("run.draw=posterior"))
-    (chart, *_) = ladders.charts(load(runs, runs))
+    (chart, *_) = grids.charts(load(runs, runs))
     (marked,) = (line for line in chart[2].data if line.name == "published")
     rates_of = {row.id: row.target.rate_min_per_s for row in published.rows()}
     assert [rates_of[name] for name in marked.text] == list(marked.x)

@@ -28,7 +28,7 @@ def mixed(tmp_path_factory):
 
 
 @pytest.mark.engine
-def test_every_proposal_is_its_proposers(mixed):
+def test_proposals_are_split_by_their_proposer(mixed):
     (run,) = load([mixed.directory])
     assert splits.has_splits(run)
     found = dict(splits.split(run))
@@ -55,7 +55,7 @@ def test_every_proposal_is_its_proposers(mixed):
 
 
 @pytest.mark.engine
-def test_it_stands_where_phones_differ(mixed, tmp_path):
+def test_split_is_shown_only_where_phones_differ(mixed, tmp_path):
     changes = {"run.duration": "1s", "run.repetitions": 1, "workload.rate": "8/s"}
     (same,) = ps.run("udp_100b", changes, out=tmp_path, progress=False)
     for run, expected in ((mixed, 1), (same, 0)):

@@ -15,7 +15,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import write_report
-from pocketsim.report.charts import ladders, rates
+from pocketsim.report.charts import grids, rates
 from pocketsim.report.runs import points
 from pocketsim.report.runs.run import as_series, labels, load
 from pocketsim.report.sections import provenance, towns
@@ -52,7 +52,7 @@ def test_a_population_is_the_horizontal_axis(tmp_path: Path):
         for phones in (2000, 50, 500, 200)
         for rate in (0.05, 0.2)
     ]
-    charts = ladders.charts(load(runs))
+    charts = grids.charts(load(runs))
     for chart in charts:
         assert lines(chart) == dict.fromkeys(("0.05/s", "0.2/s"), (50, 200, 500, 2000))
         assert chart[2].layout.xaxis.title.text == "phones"
@@ -66,7 +66,7 @@ def test_latencies_are_in_a_unit_that_keeps_them_readable(tmp_path: Path):
     runs = [
         made(tmp_path, settings={LATENCY: (latency_s, "s")}) for latency_s in (0.02, 0.001, 0.1)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {"simulated": (1.0, 20.0, 100.0)}
     assert chart[2].layout.xaxis.title.text == "latency, ms"
     assert "<br>latency 1 ms, 20 ms, 100 ms</td>" in provenance.scenarios(load(runs))
@@ -74,28 +74,28 @@ def test_latencies_are_in_a_unit_that_keeps_them_readable(tmp_path: Path):
 
 def test_an_axis_without_a_decade_or_with_zero_is_linear(tmp_path: Path):
     runs = [made(tmp_path, settings={LOSS: ratio}) for ratio in (0.0, 0.01, 0.1)]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {"simulated": (0.0, 0.01, 0.1)}
     assert chart[2].layout.xaxis.type != "log"
 
 
-def test_what_is_no_number_makes_lines(tmp_path: Path):
+def test_settings_that_are_no_numbers_make_lines(tmp_path: Path):
     runs = [
         made(tmp_path, rate, draw=draw) for draw in ("posterior", "mean") for rate in (4.0, 8.0)
     ]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {"draw mean": (4.0, 8.0), "draw posterior": (4.0, 8.0)}
 
 
 def test_without_steps_runs_stand_beside_each_other_by_name(tmp_path: Path):
     runs = [made(tmp_path, draw=draw) for draw in ("posterior", "mean")]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {"simulated": ("draw mean", "draw posterior")}
 
 
 def test_seeds_are_lines_and_never_an_axis(tmp_path: Path):
     runs = [made(tmp_path, rate, seed=seed) for seed in (1, 2, 3) for rate in (4.0, 8.0)]
-    for chart in ladders.charts(load(runs)):
+    for chart in grids.charts(load(runs)):
         assert lines(chart) == {f"seed {seed}": (4.0, 8.0) for seed in (1, 2, 3)}
 
 
@@ -122,7 +122,7 @@ def test_quantities_that_move_together_share_an_axis(tmp_path: Path):
         for phones, latency_s in ((2, 0.001), (4, 0.002), (8, 0.002))
         for seed in (1, 2)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"seed {seed}": (2, 4, 8) for seed in (1, 2)}
     assert chart[1].endswith("; along with it latency 1 ms, 2 ms")
 
@@ -134,7 +134,7 @@ def test_a_mix_of_groups_is_drawn_by_all_its_phones(tmp_path: Path):
         for size in (1, 10, 30)
         for seed in (1, 2)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"seed {seed}": (4, 40, 120) for seed in (1, 2)}
     assert chart[2].layout.xaxis.title.text == "phones"
     assert "along with it devices[0] phones 3, 30, 90; devices[1] phones 1, 10, 30" in chart[1]
@@ -149,11 +149,11 @@ def test_axes_that_cross_make_lines(tmp_path: Path):
         for latency_s in (0.001, 0.002, 0.003)
         for ratio in (0.0, 0.1)
     ]
-    (chart, *_) = ladders.charts(load(runs))
+    (chart, *_) = grids.charts(load(runs))
     assert lines(chart) == {f"loss_ratio {ratio}": (1.0, 2.0, 3.0) for ratio in ("0", "0.1")}
 
 
-def test_names_are_as_long_as_they_must_be():
+def test_axis_names_are_shortened_while_unique():
     one = {"value": 1, "unit": ""}
     keys = (
         *("devices[0].count", "devices[1].count", "network.access.wifi.latency"),
@@ -179,7 +179,7 @@ def test_names_are_as_long_as_they_must_be():
         (points.Setting(0.0, "s"), "0 s"),
     ],
 )
-def test_values_stand_as_in_documents(setting: points.Setting, text: str):
+def test_values_are_printed_as_in_documents(setting: points.Setting, text: str):
     assert setting.text == text
 
 
@@ -188,7 +188,7 @@ def place(**values: Any) -> dict[str, points.Setting]:
     return {key: points.Setting(value, "", key.rpartition(".")[2]) for key, value in keys.items()}
 
 
-def test_what_only_one_transport_has_is_no_difference_of_its_own():
+def test_option_of_one_transport_is_no_difference_of_its_own():
     plain, eva = (
         place(transport__mode="udp"),
         place(transport__mode="eva", transport__eva__window=1),
@@ -229,7 +229,7 @@ def test_rates_are_all_over_all_phones(tmp_path: Path):
     assert chart.layout.yaxis.title.text.endswith(", all phones")
 
 
-def test_of_two_phones_one_sends(tmp_path: Path):
+def test_rate_of_a_sender_loop_is_not_multiplied_by_phones(tmp_path: Path):
     runs = [made(tmp_path, rate, workload={"kind": "paced"}) for rate in (4.0, 8.0)]
     (series,) = as_series(load(runs))
     chart = rates.rates(series)
@@ -237,7 +237,7 @@ def test_of_two_phones_one_sends(tmp_path: Path):
     assert "phones" not in chart.layout.yaxis.title.text
 
 
-def test_what_phones_ask_for_while_they_are_off_is_named(tmp_path: Path):
+def test_requests_of_phones_that_are_off_are_named(tmp_path: Path):
     run = made(tmp_path, phones=20, workload={"kind": "poisson"}, churn={"session": {}})
     (series,) = as_series(load([run]))
     assert rates.rates(series).data[0].name == "asked for, were all phones on"

@@ -18,7 +18,7 @@ from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
 from pocketsim.report import write_report
 from pocketsim.report.charts import latency, theme
-from pocketsim.report.runs import trips
+from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.run import as_series, load
 from pocketsim.report.sections import fates, verdicts
 from pocketsim.sim.scenario import load as load_scenario
@@ -67,7 +67,7 @@ def test_one_repetition_is_no_row_of_boxes(tmp_path: Path):
     assert "box: quartiles" not in html
 
 
-def test_what_is_lost_keeps_the_curve_of_what_is_done_below_all(tmp_path: Path):
+def test_losses_keep_the_completion_curve_below_1(tmp_path: Path):
     losing = made(tmp_path / "losing", testing.Shape(lost_ratio=0.1))
     assert 'id="completion"' in page(tmp_path, [losing])
     (series,) = as_series(load([losing]))
@@ -105,7 +105,7 @@ def test_a_kept_connection_needs_more_than_one_outcome(
     assert ("outcomes" in charts(page(tmp_path, [run]))) == there
 
 
-def test_a_ladder_of_rates_has_every_chart(tmp_path: Path):
+def test_several_rates_have_every_chart(tmp_path: Path):
     runs = [made(tmp_path, transport="quic_keep", rate_per_s=rate) for rate in (4.0, 8.0)]
     html = page(tmp_path, runs)
     assert charts(html) == {**dict.fromkeys(ALL, 1), "distributions": 2}
@@ -154,7 +154,7 @@ def test_a_box_is_of_one_repetition(tmp_path: Path):
     low, *_, high = latency.quantiles(run) or ()
     assert min(boxes.lowerfence) <= low <= max(boxes.lowerfence)
     assert min(boxes.upperfence) <= high <= max(boxes.upperfence)
-    assert trips.of_run(run).count == np.sum(run.values("store_count"))
+    assert round_trips.of_run(run).count == np.sum(run.values("store_count"))
 
 
 def test_a_repetition_without_stores_has_no_box(tmp_path: Path):

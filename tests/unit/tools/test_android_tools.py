@@ -69,13 +69,13 @@ def test_an_executable_asks_for_a_loader() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\x7fELF\x01\x01" + bytes(60)])
-def test_what_is_no_elf_is_refused(data: bytes) -> None:
+def test_file_that_is_no_elf_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a 64-bit"):
         Elf(data)
 
 
 @pytest.mark.parametrize("kept_bytes", [6, 63, 64, 4096, -1])
-def test_what_is_cut_is_damaged(libc_file: Path, kept_bytes: int) -> None:
+def test_truncated_elf_is_damaged(libc_file: Path, kept_bytes: int) -> None:
     cut = libc_file.read_bytes()[:kept_bytes]
     with pytest.raises(ValueError, match="damaged ELF file: "):
         assert Elf(cut).exported
@@ -166,7 +166,7 @@ def test_the_same_entries_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-def test_what_is_missing_is_one_sentence_and_exit_5(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_tool_is_one_sentence_and_exit_5(capsys: pytest.CaptureFixture[str]) -> None:
     def work() -> None:
         need_command("no-such-command", "no-such-command, which nobody has")
 

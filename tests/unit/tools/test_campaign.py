@@ -69,7 +69,7 @@ def test_most_are_valid_and_of_every_kind(places):
         assert len(resolve(load(drawn(number, places, seed=3)))) == 1
 
 
-def test_what_is_well_is_told_by_protocol_and_transport(places, worker):
+def test_passed_scenario_is_reported_by_protocol_and_transport(places, worker):
     path = plain("trustchain", places)
     assert worker.fate(path, 0) == ("trustchain udp", [])
 
@@ -131,7 +131,7 @@ def deliver(result):
     ("change", "wrong"),
     [(deliver, "more ended than were sent"), (forget("send"), "1 messages ended and were never")],
 )
-def test_what_is_not_accounted_for_is_told(places, monkeypatch, change, wrong):
+def test_unaccounted_messages_are_reported(places, monkeypatch, change, wrong):
     path = plain("trustchain", places)
     monkeypatch.setattr(checking, "_run", altered(change))
     _, found = checking.fate(path, twice=False)

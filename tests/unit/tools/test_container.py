@@ -57,7 +57,7 @@ def test_the_trial_stands_on_the_same_debian():
     assert argument("DEBIAN").endswith(f"debian:{container.SUITE}-slim")
 
 
-def test_what_is_copied_is_not_ignored():
+def test_copied_files_are_not_ignored():
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in lines
     kept = {line.removeprefix("!") for line in lines if line.startswith("!")}
@@ -89,7 +89,7 @@ def test_python_code_comes_after_what_is_compiled():
     assert base["engine"] == stage
 
 
-def test_older_builders_can_read_it():
+def test_dockerfile_has_no_heredocs():
     assert "<<" not in DOCKERFILE
 
 
@@ -121,7 +121,7 @@ def test_one_that_is_too_large_fails(trial, monkeypatch):
     assert trial[0][0] == ("pocketsim", "dist")
 
 
-def test_a_target_that_is_none_is_a_mistake(trial, monkeypatch, capsys):
+def test_unknown_target_is_exit_2(trial, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["container.py", "pocketsin"])
     with pytest.raises(SystemExit) as caught:
         container.main()
@@ -141,13 +141,13 @@ def test_a_wheel_stands_in_for_its_stage(monkeypatch, tmp_path):
     assert "--build-context" not in ran[1]
 
 
-def test_nothing_is_installed_where_nothing_is_missing(monkeypatch):
+def test_complete_system_installs_nothing(monkeypatch):
     monkeypatch.setattr(container, "run", lambda *command: pytest.fail(str(command)))
     monkeypatch.setattr(container.shutil, "which", lambda name, **_: f"/usr/bin/{name}")
     container.need_programs()
 
 
-def test_what_is_missing_is_installed(monkeypatch):
+def test_missing_packages_are_installed(monkeypatch):
     ran = []
     monkeypatch.setattr(container, "run", lambda *command: ran.append(" ".join(command)))
     there = {"debootstrap", "ip", "apt-get"}

@@ -33,7 +33,7 @@ def test_a_phone_is_named_by_seed_and_number():
     assert one.total_s["sign"] not in {other.total_s["sign"], more.total_s["sign"]}
 
 
-def test_who_has_timed_no_passages_is_the_same_phone_in_all_else():
+def test_phone_without_timed_passages_differs_in_receiving_alone():
     newer, older = made_up(1, 7), made_up(1, 7, passages=False)
     for one, other in zip(newer.reports, older.reports, strict=True):
         cases = one.document.measurements
@@ -90,7 +90,7 @@ def as_sure(random, estimates, claimed=0.05, shift=0.0):
     return estimates * np.exp(logs)
 
 
-def test_who_says_what_he_knows_is_right():
+def test_calibration_with_honest_errors_passes():
     found = judged(as_sure)
     assert uneven(found, ALARM) == []
     # Of 400 intervals of 95 %, binomial: four deviations are 4.4 %.
@@ -101,7 +101,7 @@ def test_who_says_what_he_knows_is_right():
 
 
 @pytest.mark.parametrize("mistake", [{"claimed": 0.025}, {"claimed": 0.1}, {"shift": 0.03}])
-def test_who_is_too_sure_too_modest_or_beside_it_is_named(mistake):
+def test_overconfident_underconfident_and_biased_costs_are_named(mistake):
     found = judged(lambda random, estimates: as_sure(random, estimates, **mistake))
     assert sorted(uneven(found, ALARM)) == ["hash", "sign", "verify"]
 

@@ -9,9 +9,9 @@
 //!            | 3: serial 8, last proof 64, length u32, reason, count u32, keys of culprits 74 each
 //! ```
 //! Big-endian. A submitted token carries its holder's proof over to the authority, so nobody else
-//! gains by sending it in: what is reissued is his. Yet that proof does not cover the intent, so
-//! whoever carries the file could have a token redeemed that should be reissued. Hence the holder
-//! signs the whole. The authority signs its answer, or the carrier could invent a refusal, and the
+//! gains by sending it in: what is reissued is the holder's. Yet that proof does not cover the
+//! intent, so whoever carries the file could have a token redeemed that should be reissued. Hence
+//! the holder signs the whole. The authority signs its answer, or the carrier could invent a refusal, and the
 //! client would drop a good token; each verdict names the very bytes that it judges, or an old
 //! refusal of another branch could be replayed.
 //!

@@ -25,7 +25,7 @@ pub(crate) struct Purse {
     pub first: PublicKey,
     /// What they are worth together; they pay every amount up to it.
     pub amount_cents: u64,
-    /// What he asked to be in their nonces.
+    /// What the payee asked to be in their nonces.
     pub challenge: Option<Challenge>,
 }
 

@@ -187,7 +187,7 @@ fn take_taken(reader: &mut Reader<'_>) -> Result<BTreeSet<(Serial, [u8; 64])>, M
 }
 
 const MAGIC: &[u8; 8] = b"PSWALLET";
-/// Since 2 a challenge has its giver and what he gave.
+/// Since 2 a challenge has its giver and what was given.
 const VERSION: u16 = 2;
 /// Nothing was released with it, so nothing converts it.
 const OUTDATED: Malformed = Malformed(

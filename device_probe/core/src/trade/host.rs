@@ -107,7 +107,7 @@ impl Host {
         self.sessions.values().map(|session| session.run)
     }
 
-    /// Whether somebody has introduced himself from there: with a cookie, and signed.
+    /// Whether a peer has introduced itself from there: with a cookie, and signed.
     pub fn knows(&self, from: Prefix) -> bool {
         let source = self.sources.get(&from);
         source.is_some_and(|source| source.sessions > 0)

@@ -502,7 +502,7 @@ pub const MESSAGE_BYTES_MAX: usize = 65_536;
 const OPEN_MAX: usize = 65_536;
 /// Enough for a median to look at, little enough to sort while blocks wait.
 const RECENT: usize = 1_000;
-/// The countersigner's signature in base64 and the hash of his last block.
+/// The countersigner's signature in base64 and the hash of its last block.
 const COUNTERSIGNING_BYTES: u64 = 88 + 64;
 /// Of a block with both signatures and the longest index.
 pub(super) const BESIDES_PAYLOAD_BYTES: u64 = 564;

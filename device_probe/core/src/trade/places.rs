@@ -1,18 +1,18 @@
 //! Who has a place at a listener's QUIC port, and who must leave for whom. No sockets and no clock.
 //!
-//! Everybody can ask for places from as many addresses as he has, and again when he lost one. So:
+//! A guest can ask for places from as many addresses as it has, and again when it lost one. So:
 //!
-//! 1. **Proof.** Nobody has a place before his address is proved, by QUIC's own cookie (RFC 9000,
-//!    8.1.2). Where somebody has introduced himself to control, which asks for a cookie too, a few
+//! 1. **Proof.** No guest has a place before its address is proved, by QUIC's own cookie (RFC 9000,
+//!    8.1.2). Where a guest has introduced itself to control, which asks for a cookie too, a few
 //!    handshakes go on without a second proof, so that a trade in peace measures no round trip
-//!    more; they are free places only, and nobody leaves for them.
+//!    more; they get free places only, and no guest leaves for them.
 //! 2. **Bounds.** So many places in all, half of them for one [`Prefix`], and of these half for its
-//!    handshakes. A quarter is for the known alone: those from where somebody introduced himself
+//!    handshakes. A quarter is for the known alone: prefixes from which a guest introduced itself
 //!    with a valid signature and had a block stored.
 //! 3. **Turns.** Where there is no room, a newcomer takes the place of one whose prefix would still
-//!    have as many as his own; of one more, if his is known for longer; and of one as crowded as
-//!    his own whose connection had its time and brought no block. So nobody loses his only
-//!    place to a crowd, and whoever comes from elsewhere always takes from the crowd.
+//!    have as many as its own; of one more, if its own is known for longer; and of one as crowded
+//!    as its own whose connection had its time and brought no block. So no guest loses its only
+//!    place to a crowd, and one that comes from elsewhere always takes from the crowd.
 //! 4. **Service.** Who leaves is of the most crowded prefix, the last known of these. There, whoever
 //!    had no block stored leaves first, the longest waiting of them; then who began last.
 
@@ -26,11 +26,11 @@ use super::prefix::Prefix;
 /// Somebody at the door.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {
-    /// Where he is from.
+    /// Where it is from.
     pub prefix: Prefix,
-    /// Whether his address is proved by a cookie of QUIC.
+    /// Whether its address is proved by a cookie of QUIC.
     pub is_proved: bool,
-    /// Whether somebody has introduced himself from there to control.
+    /// Whether a guest has introduced itself from there to control.
     pub is_introduced: bool,
 }
 
@@ -56,8 +56,8 @@ pub struct Places {
     crowds: BTreeMap<Prefix, Crowd>,
     /// From where whoever has a place is, by its number.
     homes: BTreeMap<u64, Prefix>,
-    /// Since when, by the number that came with the first block. Only where somebody introduced
-    /// himself, so never more than there are sessions.
+    /// Since when, by the number that came with the first block. Only where a guest introduced
+    /// itself, so never more than there are sessions.
     known: BTreeMap<Prefix, u64>,
     next: u64,
     first_block_s: Seconds,

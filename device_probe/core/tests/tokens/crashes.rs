@@ -1,8 +1,8 @@
 //! The process ends at every operation on a file: nothing is lost and nothing is spent twice.
 //!
 //! One story is told with the end at each operation in turn, half of what was to be appended
-//! being there or not. Whoever was at it opens his folder again and goes on as the documentation
-//! says. In the end everybody holds what he holds without a crash.
+//! being there or not. The program that was at it opens its folder again and goes on as the
+//! documentation says. In the end each wallet holds what it holds without a crash.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

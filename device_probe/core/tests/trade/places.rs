@@ -1,4 +1,4 @@
-//! Places at the QUIC port against whoever has many clients and does what he likes with them.
+//! Places at the QUIC port against a host that has many clients and does what it likes with them.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -83,7 +83,7 @@ fn without_a_proof_nobody_has_a_place_but_a_few_who_introduced_themselves() {
     assert_eq!(places.ask(nobody, 0.0), Verdict::Prove);
     let entered = (0..PLACES_MAX).filter(|_| places.ask(unproved(1), 0.0) != Verdict::Prove);
     assert_eq!(entered.count(), UNPROVED_MAX);
-    // What others send in his name does not keep the true one out.
+    // What others send in a friend's name does not keep the true friend out.
     assert!(enter(&mut places, friend(1), 0.0).is_some());
 }
 

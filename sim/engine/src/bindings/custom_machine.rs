@@ -3,7 +3,7 @@
 //! Such a crate makes a Python module around [`run`], which `pocketsim` loads instead of the
 //! engine's own; sim/template is one. What machines answer is checked (`checked.rs`). What
 //! deliberately does not live here: how the module is found and loaded
-//! (`pocketsim.sim.run.own_library`).
+//! (`pocketsim.sim.run.custom_library`).
 
 use std::cell::RefCell;
 use std::rc::Rc;

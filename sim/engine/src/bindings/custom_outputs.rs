@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::record::trace::Columns;
 
-/// Bytes of a protocol of one's own on their way.
+/// Bytes of a custom protocol on their way.
 #[derive(Clone)]
 pub(crate) struct Parcel {
     about: MessageId,

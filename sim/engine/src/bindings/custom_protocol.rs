@@ -3,7 +3,7 @@
 //! The interpreter stays attached for the whole run, on the engine's one thread. What an object
 //! answers is checked here, output by output; the first that is wrong, or whatever it raises, ends
 //! the run. What deliberately does not live here: how a file becomes objects, and what is said of
-//! a failure (`pocketsim.sim.run.own_protocol`).
+//! a failure (`pocketsim.sim.run.custom_objects`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

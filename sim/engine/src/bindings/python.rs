@@ -36,8 +36,8 @@ mod _engine {
     /// The last four are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
-    /// hundredths, and the number of events so far; what it raises is printed and goes no further. `own` are the objects of a
-    /// protocol of one's own, as `pocketsim.sim.run.own_protocol` makes them.
+    /// hundredths, and the number of events so far; what it raises is printed and goes no further.
+    /// `own` are the objects of a custom protocol, as `pocketsim.sim.run.custom_objects` makes them.
     ///
     /// Raises ValueError for a plan that names an unknown kind, and `own["failure"]` for a
     /// failure of one of its objects; anything worse ends the process.
@@ -243,7 +243,7 @@ fn timeline_to_dict<'py>(
 }
 
 /// Which engine this is: `pocketsim` looks for it in a library of somebody's own, which has to be
-/// linked to the same (`pocketsim.sim.scenario.own_library`).
+/// linked to the same (`pocketsim.sim.scenario.custom_library`).
 const BUILD: &str = concat!(
     "pocketsim engine ",
     env!("CARGO_PKG_VERSION"),

@@ -19,7 +19,7 @@ named_enum! {
         Pending = "pending",
         /// It came while another of its serial was there: to submit, not to spend.
         Disputed = "disputed",
-        /// It was signed over to a payee and is kept to be sent again; he may have it, too.
+        /// It was signed over to a payee and is kept to be sent again; the payee may have it, too.
         SignedAway = "signed_away",
     }
 }

@@ -62,7 +62,7 @@ impl Resequencer {
     }
 
     /// The date at which a datagram due at `date` reaches the socket: not before the last one that
-    /// left in the same `epoch` of its sender. What was to leave when he went off never does.
+    /// left in the same `epoch` of its sender. What was to leave when the sender went off is lost.
     pub fn delivery(&mut self, way: Way, epoch: u32, date: Seconds) -> Seconds {
         let queue = self.ways.entry(way).or_default();
         if queue.epoch != epoch {

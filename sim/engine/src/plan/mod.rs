@@ -404,9 +404,9 @@ pub struct Compute {
 pub struct Tokens {
     /// `thesis` or `prototype`.
     pub rules: String,
-    /// What a payee asks of a payer before he takes tokens: `challenge` or `none`.
+    /// What a payee asks of a payer before it takes tokens: `challenge` or `none`.
     pub handshake: String,
-    /// When a payee accepts: `offline`, on his own checks, or `online`, when the authority has.
+    /// When a payee accepts: `offline`, on its own checks, or `online`, when the authority has.
     pub acceptance: String,
     /// More recipients than this no token has.
     pub recipients_max: u32,
@@ -416,7 +416,7 @@ pub struct Tokens {
     pub payment_timeout_s: Seconds,
     /// A person's wallet is filled up to this, in cents.
     pub person_wallet_cents: u32,
-    /// Below this a person withdraws as soon as he can, in cents.
+    /// Below this a person withdraws as soon as they can, in cents.
     pub person_low_cents: u32,
     /// A shop's till is filled up to this, in cents.
     pub shop_till_cents: u32,

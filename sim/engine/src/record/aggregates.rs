@@ -245,7 +245,7 @@ impl Aggregates {
         });
     }
 
-    /// A protocol of one's own has stored a transaction when it is first delivered.
+    /// A custom protocol has stored a transaction when it is first delivered.
     fn deliver(&mut self, now: Seconds, event: &Event, in_log: bool) {
         if event.message.sequence() == NO_TRANSACTION {
             return;

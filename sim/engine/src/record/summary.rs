@@ -32,7 +32,7 @@ pub struct AggregateSummary {
     pub rtt: Spread,
     /// From the block's return to its store, by the log.
     pub processing: Spread,
-    /// From send to the first delivery, of a protocol of one's own.
+    /// From send to the first delivery, of a custom protocol.
     pub delivery: Spread,
     /// When what was sent was done, and how long it was watched.
     pub completion: Completion,
@@ -40,7 +40,7 @@ pub struct AggregateSummary {
     pub quantile_error: f64,
     /// Deliveries of what was sent.
     pub deliveries_sent: u64,
-    /// Of a protocol of one's own, by number of what it observes: how often, and the sum of sizes.
+    /// Of a custom protocol, by number of what it observes: how often, and the sum of sizes.
     pub observed: Vec<(u64, u64)>,
     /// Messages of many blocks.
     pub transfers: Transfers,

@@ -62,7 +62,7 @@ fn the_longer_a_phone_has_rested_the_longer_it_takes_to_wake() {
         arrive(&mut plan, at_s, 0, 1);
     }
     let stored = times(&trade(plan), EventKind::Store);
-    // Who countersigns has rested since the beginning or his last answer; who proposed, since he
+    // The countersigner has rested since the beginning or its last answer; the proposer, since it
     // sent that: for less than the shortest rest that is known.
     let (mut rested_from_s, between) = (0.0, |low: f64, high: f64, share: f64| {
         low + (high - low) * share

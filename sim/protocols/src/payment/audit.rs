@@ -5,7 +5,7 @@
 //! it are about, somebody has signed twice.
 //!
 //! Who has kept a token of a serial once counts as its cheat from then on, so a doubling of the
-//! same serial that had another cause is put down to him.
+//! same serial that had another cause is put down to that owner.
 //!
 //! What deliberately does not live here: what the authority finds out by itself
 //! ([`crate::token::Ledger::offences`]).
@@ -60,8 +60,8 @@ pub struct Violation(pub String);
 /// # Errors
 /// When money was lost, or doubled by nobody's double spend; when tokens that came back prove a
 /// double spend and its cheat was not named, or somebody was whom they do not convict, or who is
-/// honest. Without a handshake a replay makes an honest wallet owner spend twice, or lose what he holds,
-/// and by the prototype's rules nothing is proved; neither is held against the town.
+/// honest. Without a handshake a replay makes an honest wallet owner spend twice, or lose what it
+/// holds, and by the prototype's rules nothing is proved; neither is held against the town.
 ///
 /// # Panics
 /// When nobody in it is the authority.

@@ -2,7 +2,7 @@
 //! submitted.
 //!
 //! A submission counts for who sends it, an order for who is to have the tokens: the layer
-//! below has authenticated him. Others' are not answered.
+//! below has authenticated it. Other messages are not answered.
 //!
 //! What deliberately does not live here: the rules ([`crate::token::Authority`]).
 

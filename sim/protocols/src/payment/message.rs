@@ -25,12 +25,12 @@ pub struct Message {
     pub body: Body,
 }
 
-/// What a payer wants for his tokens.
+/// What a payer wants for its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// What the payment is about, in cents.
     pub amount_cents: u64,
-    /// What his tokens come to; the difference is change.
+    /// What the tokens come to; the difference is change.
     pub tendered_cents: u64,
     /// What the proofs of the change must answer, with the handshake.
     pub challenge: Option<Challenge>,
@@ -45,7 +45,7 @@ pub enum Body {
         payment: MessageId,
         /// What it is about, in cents.
         amount_cents: u64,
-        /// What the payer's tokens come to; he wants the difference back.
+        /// What the payer's tokens come to; it wants the difference back.
         tendered_cents: u64,
     },
     /// Payee to payer: then pay, with this in the proofs.

@@ -1,7 +1,7 @@
 //! The payee's half of a payment.
 //!
-//! A payment has one receipt: the payment may come often, its tokens are taken once. What he
-//! asked for he takes whenever it comes, since who signed it has paid; only requests that were
+//! A payment has one receipt: the payment may come often, its tokens are taken once. What it
+//! asked for, it takes whenever it comes, since who signed it has paid; only requests that were
 //! cancelled, or are old when there is no room for new ones, are forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ impl Bill {
         self.taken_cents.values().sum()
     }
 
-    /// No more than was tendered: for what is beyond that he has not asked.
+    /// No more than was tendered: for what is beyond that it has not asked.
     fn change_cents(&self) -> u64 {
         let counted_cents = self.sum_cents().min(self.terms.tendered_cents);
         counted_cents.saturating_sub(self.terms.amount_cents)

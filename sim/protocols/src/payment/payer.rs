@@ -1,6 +1,6 @@
 //! The payer's half of a payment.
 //!
-//! Until the tokens are signed he may give up; from then on they are the payee's, and what he
+//! Until the tokens are signed it may give up; from then on they are the payee's, and what it
 //! signed is repeated, ever more slowly, until there is a receipt.
 
 use crate::contract::{
@@ -118,7 +118,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         let (amount_cents, tendered_cents) = (outgoing.amount_cents, outgoing.tendered_cents);
         let conduct = outgoing.conduct;
         let for_change = self.ask_change(from);
-        // Unless 64 others may give him something back, or the tokens went elsewhere meanwhile.
+        // Unless 64 others may give it something back, or the tokens went elsewhere meanwhile.
         let signed =
             for_change.and_then(|_| self.sign(from, tendered_cents, challenge, conduct, out));
         let Some(tokens) = signed else {

@@ -1,6 +1,6 @@
 //! What a wallet owner has to do with the authority: withdraw, submit, cash in.
 //!
-//! He says `Hello` first. Only a `Welcome` makes him sign a token over to the authority, since
+//! An owner says `Hello` first. Only a `Welcome` makes it sign a token over to the authority, since
 //! what is submitted cannot be spent until the answer is there.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::payer::worth;
 use super::wallet_owner::{charge, serial_id, size};
 use super::{Body, Out, WalletOwner};
 
-/// How it stands between him and the authority.
+/// How it stands between the owner and the authority.
 pub(super) struct Settlement {
     next_s: Seconds,
     tries: u32,
@@ -113,7 +113,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         }
     }
 
-    /// What became of what he submitted.
+    /// What became of what it submitted.
     pub(super) fn answered(&mut self, answers: &[Answer], now: Seconds, out: &mut Out) {
         self.settlement.hear(now);
         for answer in answers {
@@ -152,7 +152,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             || !wallet.to_submit().is_empty()
     }
 
-    /// What he would withdraw now: to be full again, and for change that he owes.
+    /// What it would withdraw now: to be full again, and for change that it owes.
     fn wanted_cents(&self) -> u64 {
         let wallet = self.wallet();
         let cents = wallet.held_cents() + wallet.pending_cents();

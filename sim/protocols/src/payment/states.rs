@@ -9,9 +9,9 @@ use crate::transitions::Table;
 named_enum! {
     /// How far a payment is, at the payer's.
     PayerState {
-        /// He may still give up.
+        /// The payer may still give up.
         Offered = "offered",
-        /// His tokens are signed away: he repeats that until it is answered.
+        /// Its tokens are signed away: that is repeated until it is answered.
         Signed = "signed",
         /// The payee has answered for good.
         Answered = "answered",
@@ -23,11 +23,11 @@ named_enum! {
 named_enum! {
     /// What happens to a payment, at the payer's.
     PayerEvent {
-        /// He offers it.
+        /// The payer offers the payment.
         Offer = "offer",
-        /// He says again what has no answer.
+        /// The payer repeats what has no answer.
         Repeat = "repeat",
-        /// The payee asks for the tokens, and he signs them over.
+        /// The payee asks for the tokens, and the payer signs them over.
         Sign = "request, signed",
         /// The payee asks for the tokens, and there are none, or there is no room for change.
         Fail = "request, not signed",
@@ -75,25 +75,25 @@ named_enum! {
 named_enum! {
     /// What happens to a payment, at the payee's.
     PayeeEvent {
-        /// He asks for the tokens of an offer.
+        /// The payee asks for the tokens of an offer.
         Ask = "request",
         /// The payer will not pay, and has signed nothing.
         Cancel = "cancel",
         /// It is old, and there is no room for new ones.
         Expire = "expire",
-        /// He hands the tokens on to the authority.
+        /// The payee hands the tokens on to the authority.
         Submit = "submit",
-        /// He would give change and has none.
+        /// The payee would give change and has none.
         Owe = "no change yet",
-        /// He gives change and a receipt.
+        /// The payee gives change and a receipt.
         Receipt = "receipt",
-        /// His receipt had no tokens in it, and there are too many of those.
+        /// The receipt had no tokens in it, and there are too many of those.
         Forget = "forget",
     }
 }
 
-/// The payee's half of a payment. Tokens may come that he never asked for, or has forgotten that he
-/// did: they are taken, but he owes no change for them.
+/// The payee's half of a payment. Tokens may come that it never asked for, or has forgotten that it
+/// did: they are taken, but it owes no change for them.
 pub const PAYEE: Table<PayeeState, PayeeEvent> = {
     use PayeeEvent::*;
     use PayeeState::*;

@@ -1,4 +1,4 @@
-//! Somebody with a wallet: what is kept of him between two inputs, and to whom inputs go.
+//! A wallet owner: what is kept of it between two inputs, and to which part inputs go.
 //!
 //! What deliberately does not live here: paying ([`super::payer`]), being paid
 //! ([`super::payee`]) and dealing with the authority ([`super::settlement`]), which are parts
@@ -27,20 +27,20 @@ pub struct WalletOwner<C, R> {
     pub(super) random: R,
     pub(super) directory: Arc<Directory>,
     pub(super) config: WalletOwnerConfig,
-    /// What he pays, by the payment.
+    /// What it pays, by the payment.
     pub(super) outgoing: BTreeMap<MessageId, OutgoingPayment>,
-    /// What he is paid, by the payment.
+    /// What it is paid, by the payment.
     pub(super) incoming: BTreeMap<MessageId, IncomingPayment>,
     /// The payments of `incoming` that have their receipt, the oldest first.
     pub(super) receipts: VecDeque<MessageId>,
-    /// What he signed away and was refused: his no more, and perhaps nobody's.
+    /// What it signed away and was refused: its own no more, and perhaps nobody's.
     pub(super) refused: Vec<Arc<[Token]>>,
     /// Offers that wait until the authority is reached (online), with amounts and tenders.
     pub(super) offers: BTreeMap<MessageId, (NodeId, (u64, u64))>,
     pub(super) settlement: Settlement,
-    /// Proofs of tokens that he signed over and kept: to sign after one again is the crime.
+    /// Proofs of tokens that it signed over and kept: to sign after one again is the crime.
     pub(super) kept: BTreeSet<(Serial, u64)>,
-    /// What he paid last, by payee; only if he replays.
+    /// What it paid last, by payee; only if it replays.
     pub(super) paid: BTreeMap<NodeId, Arc<[Token]>>,
 }
 
@@ -70,47 +70,47 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         }
     }
 
-    /// What he holds.
+    /// What it holds.
     pub fn wallet(&self) -> &Wallet {
         self.client.wallet()
     }
 
-    /// Tokens that he has signed away, by payment: what he paid and has no receipt for, and the
-    /// change of each receipt that he may have to give again.
+    /// Tokens that it has signed away, by payment: what it paid and has no receipt for, and the
+    /// change of each receipt that it may have to give again.
     pub fn outbox(&self) -> impl Iterator<Item = (MessageId, &[Token])> {
         let paid = self.outgoing.iter().map(|(id, of)| (*id, of.tokens()));
         let change = self.incoming.iter().map(|(id, of)| (*id, of.change()));
         paid.chain(change)
     }
 
-    /// Tokens that he signed over to payees who would not have them.
+    /// Tokens that it signed over to payees who would not have them.
     pub fn refused(&self) -> impl Iterator<Item = &Token> {
         self.refused.iter().flat_map(|tokens| tokens.iter())
     }
 
-    /// Whether this payment of his is not at its end.
+    /// Whether it still pays `payment`: neither complete nor given up.
     pub fn is_paying(&self, payment: &MessageId) -> bool {
         self.outgoing.contains_key(payment)
     }
 
-    /// Whether he has ever signed a token of `serial` over and kept it.
+    /// Whether it has ever signed a token of `serial` over and kept it.
     pub fn has_kept(&self, serial: &Serial) -> bool {
         let (first, last) = ((*serial, 0), (*serial, u64::MAX));
         self.kept.range(first..=last).next().is_some()
     }
 
-    /// Change that he owes, in cents.
+    /// Change that it owes, in cents.
     pub fn owed_cents(&self) -> u64 {
         let incoming = self.incoming.values();
         incoming.map(IncomingPayment::owed_cents).sum()
     }
 
-    /// Serials that he has ordered and not got.
+    /// Serials that it has ordered and not got.
     pub fn ordered(&self) -> impl Iterator<Item = Serial> + '_ {
         self.settlement.orders().iter().map(|order| order.serial)
     }
 
-    /// Every token that he has ever signed over and kept.
+    /// Every token that it has ever signed over and kept.
     pub fn kept_serials(&self) -> impl Iterator<Item = Serial> + '_ {
         self.kept.iter().map(|(serial, _)| *serial)
     }

@@ -10,7 +10,7 @@
 //! lost) gets the same answer again and changes nothing, until what it was reissued as comes back:
 //! whoever spent that had the answer, and would put a token of the past in the place of a good one.
 //! One that was refused is judged again, by what is known by then. A token can be redeemed; a nonce starts with the challenge of whom the
-//! token is for, if he gave one. To withdraw a serial ends its circulation and not
+//! token is for, if the receiver gave one. To withdraw a serial ends its circulation and not
 //! the search: what comes back of a life that is over is compared all the same.
 //!
 //! What it decides is a [`Record`]. Its answer may leave when that record, and
@@ -273,7 +273,7 @@ impl<C: Crypto> Authority<C> {
     }
 
     /// A life that has branches enough still takes one that names somebody new: else a cheat
-    /// could fill it in his own name, and buy immunity for his other keys.
+    /// could fill it in its own name, and buy immunity for its other keys.
     fn evidence(&self, life: &Life, received: &Branch, culprits: &[PublicKey]) -> Evidence {
         if life.is_refused(received, self.public_key()) {
             return Evidence::Known;

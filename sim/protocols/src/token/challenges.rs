@@ -2,7 +2,7 @@
 //!
 //! The thesis gives the receiver's number as one way to prevent replays (IV-G).
 //! Who sees a number on its way must not be able to use it up, so it is good for
-//! tokens of the giver that it was drawn for, and for as many as he gives: what was
+//! tokens of the giver that it was drawn for, and for as many as the giver gives: what was
 //! taken is refused when it comes again, not what comes after it. Old numbers need
 //! not be kept for that, since they are drawn; the last few that were used are, so
 //! that what is late is taken, and a replay is told from a wrong number.
@@ -22,7 +22,7 @@ pub struct Asked {
     pub challenge: Challenge,
     /// Who was asked, and nobody else may answer.
     pub giver: PublicKey,
-    /// What he gave and was taken: serials with last proofs.
+    /// What the giver gave and was taken: serials with last proofs.
     pub taken: BTreeSet<(Serial, [u8; 64])>,
 }
 
@@ -34,7 +34,7 @@ pub struct Busy;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Challenges {
     pub(super) payments: Vec<Asked>,
-    /// Apart: who asks for a payment a thousand times must not keep anybody from his new tokens.
+    /// Apart: a client that asks for payment a thousand times must not keep others from new tokens.
     pub(super) orders: Vec<Asked>,
     pub(super) used: VecDeque<Asked>,
 }

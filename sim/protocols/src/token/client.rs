@@ -10,9 +10,9 @@
 //! one could be replayed like any other: its nonce starts with the challenge that
 //! this client put into its order or into the token that it submitted.
 //!
-//! Who was paid owns what was signed to him, also if he refuses it. So a payer
+//! A payee owns what was signed to it, also if it refuses it. So a payer
 //! who got no answer sends the same bytes again; to sign the token to anybody
-//! else, or to the same with another challenge, would make him the cheat.
+//! else, or to the same with another challenge, would make the payer the cheat.
 //!
 //! What deliberately does not live here: messages and timers, and whether an
 //! answer is the authority's (who carries it has to make sure).
@@ -103,7 +103,7 @@ impl<C: Crypto> Client<C> {
     }
 
     /// Which takes tokens that have, with the authority, up to `count` recipients; else it is
-    /// [`super::RECIPIENTS_TAKEN`]. Nobody may take more than his authority does.
+    /// [`super::RECIPIENTS_TAKEN`]. Nobody may take more than its authority does.
     pub fn with_recipients_max(mut self, count: usize) -> Self {
         self.wallet.recipients_max = count;
         self
@@ -205,7 +205,7 @@ impl<C: Crypto> Client<C> {
     }
 
     /// Hand one token on; `None` if it is not held or has no room for such a recipient and,
-    /// after him, for the authority; if another of its serial is here and may be the good one;
+    /// after it, for the authority; if another of its serial is here and may be the good one;
     /// or if `to` is its authority, which is what [`Client::submit`] is for.
     pub fn hand_on(
         &mut self,

@@ -26,7 +26,7 @@ crate::named_enum! {
         /// The receiver holds this serial and has not spent it: somebody before has, twice.
         AlreadyHeld = "already_held",
         /// The receiver holds this serial, and so many others of it that this one is not kept: to be
-        /// sent again when he has settled them.
+        /// sent again when it has settled them.
         TooManyDisputed = "too_many_disputed",
         /// The authority did not sign its first pair.
         InvalidFirstProof = "invalid_first_proof",

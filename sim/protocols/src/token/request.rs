@@ -28,7 +28,7 @@ pub struct SerialTaken;
 /// A token that somebody sends in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Who sends it, as the layer below has authenticated him.
+    /// Who sends it, as the layer below has authenticated it.
     pub submitter: PublicKey,
     /// The token, its last recipient the authority.
     pub token: Token,

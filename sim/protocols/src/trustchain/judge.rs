@@ -1,7 +1,7 @@
 //! What an agent refuses, and why; the rules are at the head of the parent module.
 //!
 //! Checks run from cheap to dear, and a conflict counts only once the signature
-//! holds: nobody can be framed for a fork by bytes that he did not sign.
+//! holds: no node can be framed for a fork by bytes that it did not sign.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How much a payee keeps in mind, and what he forgets when there is no room for more.
+//! How much a payee keeps in mind, and what it forgets when there is no room for more.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn payments(numbers: impl Iterator<Item = u32>) -> Vec<MessageId> {
     numbers.map(payment).collect()
 }
 
-/// The payments whose tokens the payee asks for when he gets `body`.
+/// The payments whose tokens the payee asks for when it gets `body`.
 fn asked_for(town: &mut Town<Counted>, from: u32, body: Body) -> Vec<MessageId> {
     let sent = town.give(from, PAYEE, body).into_iter();
     let payments = sent.filter_map(|body| match body {
@@ -37,7 +37,7 @@ fn asked_for(town: &mut Town<Counted>, from: u32, body: Body) -> Vec<MessageId> 
     payments.collect()
 }
 
-/// Whether he asks for the tokens of an offer.
+/// Whether it asks for the tokens of an offer.
 fn asks(town: &mut Town<Counted>, number: u32) -> bool {
     let offer = Body::Offer {
         payment: payment(number),
@@ -77,7 +77,7 @@ fn pay_nothing(town: &mut Town<Counted>, number: u32) {
     );
 }
 
-/// The payments of which he keeps anything.
+/// The payments of which it keeps anything.
 fn kept(town: &Town<Counted>) -> Vec<MessageId> {
     let outbox = town.owner(PAYEE).outbox();
     outbox.map(|(payment, _)| payment).collect()

@@ -129,14 +129,14 @@ fn a_receipt_with_too_little_change_is_a_loss() {
     assert_eq!(town.reasons(EventKind::Lose), [Some(Reason::Malformed)]);
 }
 
-/// When the payer says again what he has signed, for so many times, since he has.
+/// When the payer says again what it has signed, for so many times, since it has.
 fn repeated_s(town: &mut Town<Counted>, times: usize) -> Vec<f64> {
     let (signed_s, payer) = (town.now, NodeId(PAYER));
     let mut repeated_s = Vec::new();
     while repeated_s.len() < times {
         let mut out = Vec::new();
         let machine = &mut town.nodes[PAYER as usize];
-        let (now, _) = machine.next_timeout().expect("he waits");
+        let (now, _) = machine.next_timeout().expect("it waits");
         machine.handle_timeout(now, &mut out);
         let is_payment = |output: &_| match output {
             Output::Send { message, .. } => matches!(
@@ -169,14 +169,14 @@ fn what_is_signed_is_said_again_ever_more_slowly_up_to_the_interval_of_calls() {
 #[test]
 fn a_payer_who_cannot_sign_waits_for_no_change() {
     let mut town = town();
-    // Each time all that he has, so he can sign only one of them.
+    // Each time all that it has, so it can sign only one of them.
     let payments: Vec<_> = (0..66).map(|_| town.offered(PAYER, PAYEE, 8_300)).collect();
     for (at, payment) in payments.into_iter().enumerate() {
         let sent = town.give(PAYEE, PAYER, request(payment, 7));
         let is_signed = matches!(sent[..], [Body::Payment { .. }]);
         assert!(is_signed == (at == 0) && is_signed == is_paying(&town, payment));
     }
-    // He withdraws, and the first waits for its receipt still.
+    // It withdraws, and the first waits for its receipt still.
     town.run_without(PAYEE, 1_000.0);
     town.mail.clear();
     let payment = town.offered(PAYER, PAYEE, 8_300);

@@ -159,15 +159,15 @@ fn who_pays_with_a_token_that_was_spent_twice_gets_the_others_back() {
     assert_eq!(
         town.cents(2),
         all_cents - 1_000,
-        "but for what he was cheated of"
+        "but for what it was cheated of"
     );
     assert_eq!(town.cents(2) + town.cents(3), both_cents - 1_000);
     assert_eq!(worth(town.owner(2).refused()), all_cents, "signed away");
     assert_eq!(town.audit().wrongly_accused, 0);
 }
 
-/// Nodes 1 and 2 have agreed on a payment with change, and node 2 has paid all that he could have
-/// given it with away before he is paid: the payment, and the change in cents.
+/// Nodes 1 and 2 have agreed on a payment with change, and node 2 has paid all that it could have
+/// given it with away before it is paid: the payment, and the change in cents.
 fn change_that_left(town: &mut Town<Counted>) -> (MessageId, u64) {
     town.run_until(10.0);
     // What is left are three notes of 20 EUR.
@@ -206,7 +206,7 @@ fn change_that_is_owed_is_withdrawn_once_and_given_though_the_payer_is_silent() 
     assert_eq!([town.cents(1), town.cents(2)], [4_500, 2_000]);
 }
 
-/// Node 2 is paid 50 EUR for nothing, and change is wanted, in a payment that he never asked for.
+/// Node 2 is paid 50 EUR for nothing, and change is wanted, in a payment that it never asked for.
 fn paid_unasked(acceptance: Acceptance) -> (Town<Counted>, Body, Vec<Body>) {
     let handshake = Handshake::None;
     let setting = Setting {
@@ -307,7 +307,7 @@ fn nobody_is_paid_with_nothing() {
     assert_eq!(town.owner(2).outbox().count(), 0, "nothing is kept of it");
 }
 
-/// The thesis's victim: paid twice with one token, he spends it twice in good faith.
+/// The thesis's victim: paid twice with one token, it spends it twice in good faith.
 fn replay(handshake: Handshake) -> Town<Counted> {
     let mut town = Town::<Counted>::new(5, Setting { handshake, ..CALM });
     town.run_until(10.0);
@@ -315,7 +315,7 @@ fn replay(handshake: Handshake) -> Town<Counted> {
     town.pay(1, 2, 5_000, Conduct::Honest);
     town.run_for(5.0);
     for payee in [3, 4] {
-        // All that he has, so the paid tokens are among it.
+        // All that it has, so the paid tokens are among it.
         town.pay(2, payee, town.cents(2) as u32, Conduct::Honest);
         town.run_for(5.0);
         town.pay(1, 2, 5_000, Conduct::Replay);
@@ -346,7 +346,7 @@ fn a_payment_is_cancelled_when_nobody_answers_and_its_request_is_forgotten() {
     town.run_until(10.0);
     town.pay(1, 0, 100, Conduct::Honest);
     town.run_without(0, 20.0);
-    assert_eq!(town.owner(0).outbox().count(), 1, "he has asked");
+    assert_eq!(town.owner(0).outbox().count(), 1, "it has asked");
     town.run_without(0, 20.0);
     assert_eq!(town.reasons(EventKind::Lose), [Some(Reason::SocketTimeout)]);
     assert_eq!(town.cents(1), 8_300);

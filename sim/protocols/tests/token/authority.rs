@@ -288,7 +288,7 @@ fn signing_a_token_to_the_authority_twice_is_no_crime() {
 
 #[test]
 fn the_prototype_accuses_who_asks_for_a_lost_answer() {
-    // A fault of the prototype: 1 did nothing, his message came twice.
+    // A fault of the prototype: 1 did nothing, its message came twice.
     let mut world = world(Rules::Prototype, Handshake::None);
     let submission = submission(&mut world);
     reissued(&world.decide(&submission).answer);

@@ -133,7 +133,7 @@ fn a_token_of_another_authority_is_refused() {
     let mut nodes = ring::<Counted>(3);
     let strangers = keys::<Counted>(2, 3);
     let crypto = Counted::new(2, NodeId(0));
-    // Another seed, the same names of recipients: a forger who knows whom he pays.
+    // Another seed, the same names of recipients: a forger who knows whom it pays.
     let mut names = keys::<Counted>(1, 3).to_vec();
     names[0] = strangers[0];
     let mut forger = TokenBatch::new(crypto, NodeId(0), names.into());

@@ -2,7 +2,7 @@
 //!
 //! One story is told again and again: once without a crash, then with one at each step, then
 //! with a second one at each step of the recovery. Clients repeat what got no answer. In the end
-//! everybody has to hold what he held without a crash, and the authority has to pay all of it.
+//! each client has to hold what it held without a crash, and the authority has to pay all of it.
 
 use crate::tokens::fake_disk::{FakeDisk, Fate};
 use crate::tokens::*;

@@ -79,7 +79,7 @@ fn who_pays_the_authority_and_somebody_else_signed_twice() {
                 assert_eq!((reason, culprits), named);
             }
             if rules == Rules::Thesis {
-                // Who is refused for what he did himself has lost nothing.
+                // A client that is refused for what it did itself has lost nothing.
                 let losses = world.authority.ledger().losses_cents();
                 let lost = losses.get(&world.key(2)).copied();
                 assert_eq!(
@@ -218,7 +218,7 @@ fn a_cheat_cannot_fill_the_store() {
 
 #[test]
 fn a_full_store_makes_nobody_immune() {
-    // 0 fills the life with branches that name him only; then 3, on a branch of 0, signs twice.
+    // 0 fills the life with branches that name it only; then 3, on a branch of 0, signs twice.
     let mut world = world(Rules::Thesis, Handshake::Challenge);
     let serial = world.mint(0, 1);
     world.cheat(0, 1, &serial);

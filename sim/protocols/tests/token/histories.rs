@@ -363,7 +363,7 @@ proptest! {
     }
 }
 
-/// So that no receiver forgets what he asked for.
+/// So that no receiver forgets what it asked for.
 const IN_FLIGHT_MAX: usize = 40;
 /// As many answers as may be on their way.
 const OLD_MAX: usize = 3;

@@ -273,7 +273,7 @@ def test_means_are_those_of_a_meta_analysis(centre, apart, drawn):
 
     They differ in three things. Where the values scatter less than their errors say, there is no
     excess, and Hartung and Knapp's standard error is that of the scatter, below what the errors
-    alone leave; ours is the larger of the two, as nobody is surer than his measurements (with an
+    alone leave; ours is the larger of the two, as no estimate is surer than its data (with an
     excess both are one). Statsmodels stops where the squares are within an absolute tolerance of
     the degrees of freedom, ours where the excess no longer changes, so the former is told to go on.
     And when its last step lands beyond the root by rounding, in one of ten cases, it takes the

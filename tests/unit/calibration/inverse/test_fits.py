@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from pocketsim.calibration.inverse import document, likelihood, places, priors
+from pocketsim.calibration.inverse import document, key_paths, likelihood, priors
 from pocketsim.calibration.inverse.document import Rows
 from pocketsim.calibration.validate import published
 from pocketsim.calibration.validate.answers import RungKey
@@ -66,14 +66,14 @@ set = ["run.duration=100ms"]
 
 def fitted_numbers(folder):
     """Yield file, key path and rows of every number whose basis is a fit."""
-    for path in sorted((places.ROOT / folder).rglob("*.toml")):
+    for path in sorted((key_paths.ROOT / folder).rglob("*.toml")):
         waiting = [((), tomllib.loads(path.read_text()))]
         while waiting:
             parts, value = waiting.pop()
             if isinstance(value, dict):
                 if value.get("basis") == "fitted":
                     yield (
-                        str(path.relative_to(places.ROOT)),
+                        str(path.relative_to(key_paths.ROOT)),
                         key_path(parts),
                         sorted(value["fitted_to"]),
                     )
@@ -143,14 +143,14 @@ def test_a_committed_result_is_of_its_document(path):
 @pytest.mark.parametrize("path", FITS, ids=lambda path: path.stem)
 def test_shipped_fits_name_places_and_scales(path):
     loaded = document.load(path)
-    documents, units = places.read(loaded)
+    documents, units = key_paths.read(loaded)
     for number, parameter in enumerate(loaded.fit.parameters):
         unit = units[parameter.name]
         if parameter.prior.kind == "choice":
-            assert places.today(documents, parameter) in parameter.prior.values
+            assert key_paths.today(documents, parameter) in parameter.prior.values
             continue
         scale = priors.scale(parameter, unit, path, f"parameters[{number}]")
-        assert scale.low <= unit.number(places.today(documents, parameter)) <= scale.high
+        assert scale.low <= unit.number(key_paths.today(documents, parameter)) <= scale.high
         for at in (0.1, 0.5, 0.9):
             assert scale.at(scale.value(at)) == pytest.approx(at, abs=1e-4)
 
@@ -195,7 +195,7 @@ def test_mistakes_are_one_line_and_exit_2(cli, tmp_path, old, new, place, hint):
 
 
 @pytest.mark.engine
-def test_what_is_no_valid_document_says_with_which_value(cli, tmp_path):
+def test_invalid_patched_document_names_the_value(cli, tmp_path):
     fit = tmp_path / "fit.toml"
     fit.write_text(SMALL.replace("[2, 4, 6]", "[0, 4, 6]"))
     done = cli("calibrate", "published", fit, "-o", tmp_path / "result.toml")
@@ -350,7 +350,7 @@ def test_a_row_that_is_not_there_names_the_nearest(tmp_path):
 @pytest.mark.engine
 @pytest.mark.parametrize("name", ["own_trades", "churn_file"])
 def test_a_scenario_with_files_of_data_is_measured(name, tmp_path):
-    from pocketsim.calibration.inverse.patched import Scenarios
+    from pocketsim.calibration.inverse.patched_scenarios import Scenarios
     from pocketsim.sim.run.forks import Forks
 
     scenario = f"scenarios/own_data/{name}.toml"

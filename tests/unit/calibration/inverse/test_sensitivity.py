@@ -65,7 +65,7 @@ def number(key, written, documents=(LAPTOP,)):
     return Number(documents, key, written)
 
 
-def test_what_a_row_depends_on_moves_it_by_as_much_as_it_does():
+def test_change_of_a_row_has_its_size_and_interval():
     entry = Doubling(ROWS, 3, Model(scatter=0.01)).entry(number("operations.sign.cpu", "25.2us"))
     assert entry.verdict == MOVES
     assert entry.doubled == "50.4us"
@@ -74,7 +74,7 @@ def test_what_a_row_depends_on_moves_it_by_as_much_as_it_does():
     assert 0 < entry.change.half_ratio < 0.1
 
 
-def test_what_only_scatters_moves_nothing():
+def test_scatter_alone_is_no_effect():
     model = Model(scatter=0.3)
     every = [
         number(f"operations.{name}.spread_sigma", 0.1)
@@ -106,11 +106,11 @@ class Constant(Model):
         raise NotImplementedError
 
 
-SEED = tomllib.loads((doubling.places.ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
+SEED = tomllib.loads((doubling.key_paths.ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
 
 
 @pytest.mark.parametrize("fresh", [100.0, 150.0], ids=["none", "the other way"])
-def test_what_one_seed_shows_another_has_to_confirm(fresh):
+def test_effect_must_be_confirmed_with_another_seed(fresh):
     class Lucky(Constant):
         def doubled(self, run, _repetition):
             return 50.0 if run["run"]["seed"] == SEED else fresh
@@ -149,7 +149,7 @@ def test_a_certain_change_is_taken_before_a_large_one():
     assert entry.change.ratio == pytest.approx(0.05)
 
 
-def test_where_nothing_comes_of_it_one_repetition_is_enough():
+def test_number_without_effect_takes_one_repetition():
     class Same(Constant):
         def doubled(self, _run, _repetition):
             return 100.05
@@ -188,7 +188,7 @@ def test_a_change_below_one_percent_counts_as_none():
     assert entry.rungs > 0
 
 
-def test_what_no_plan_holds_is_not_simulated():
+def test_number_in_no_plan_is_not_simulated():
     model = Model()
     study = Doubling(ROWS, 3, model)
     before = model.runs
@@ -197,7 +197,7 @@ def test_what_no_plan_holds_is_not_simulated():
     assert (entry.verdict, entry.rungs, model.runs) == (NOT_VALIDATED, 0, before)
 
 
-def test_zero_and_what_a_document_refuses_are_said():
+def test_zero_and_refused_values_are_reported():
     study = Doubling(ROWS, 2, Model())
     assert study.entry(number("operations.sign.wait", "0s")).verdict == ZERO
     assert study.entry(number("operations.sign.spread_sigma", 0.0)).verdict == ZERO
@@ -212,7 +212,7 @@ def test_zero_and_what_a_document_refuses_are_said():
 )
 def test_a_number_is_multiplied_as_it_is_written(written, factor, said):
     found = number("key", written).times(factor)
-    same = doubling.places.unit_of(said)
+    same = doubling.key_paths.unit_of(said)
     assert same.number(found) == pytest.approx(same.number(said))
     assert type(found) is type(said)
 
@@ -254,7 +254,7 @@ BOTH = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu",
 
 
 @pytest.mark.slow
-def test_indices_say_whose_the_variance_is(tmp_path):
+def test_sobol_indices_apportion_the_variance(tmp_path):
     kept = Journal(tmp_path / "journal", "")
     model, points = Together(), []
     found = sobol.indices(BOTH, ANSWERS, 16, model, kept, lambda *one: points.append(one))
@@ -274,7 +274,7 @@ def test_indices_say_whose_the_variance_is(tmp_path):
     assert model.runs == made
 
 
-def test_what_one_number_alone_has_a_part_in_is_all_its(tmp_path):
+def test_row_that_depends_on_one_number_has_index_1(tmp_path):
     model, kept = Model(), Journal(tmp_path / "journal", "")
     found = sobol.indices(BOTH, ANSWERS, 4, model, kept, nobody)
     total = {(index.row, index.key): index[3:] for index in found}
@@ -285,7 +285,7 @@ def test_what_one_number_alone_has_a_part_in_is_all_its(tmp_path):
     assert model.runs == 2 * len(ROWS) * (1 + 4)
 
 
-def test_what_never_changes_has_no_index(tmp_path):
+def test_constant_answer_has_no_index(tmp_path):
     class Silent(Model):
         def _metrics(self, run):
             return {
@@ -297,7 +297,7 @@ def test_what_never_changes_has_no_index(tmp_path):
     assert not sobol.indices([one], ANSWERS, 4, Silent(), kept, nobody)
 
 
-def test_growth_from_nothing_is_no_accident_of_arithmetic():
+def test_growth_from_zero_is_infinite():
     (row,) = [row for row in published.rows() if row.id == "F3_sign_scaling"]
     axes = dict.fromkeys(range(1, 9))
     rungs = {
@@ -329,8 +329,8 @@ def test_the_committed_table_has_every_number_as_it_is():
     assert made.keys() == now.keys()
 
 
-def test_what_tells_of_a_number_is_none(monkeypatch, tmp_path):
-    monkeypatch.setattr(doubling.places, "ROOT", tmp_path)
+def test_standard_errors_and_scatter_are_no_parameters(monkeypatch, tmp_path):
+    monkeypatch.setattr(doubling.key_paths, "ROOT", tmp_path)
     monkeypatch.setattr(doubling, "PROFILES", tmp_path / "profiles")
     phone = tmp_path / "profiles/devices/phone.toml"
     phone.parent.mkdir(parents=True)
@@ -410,7 +410,7 @@ def test_a_mistake_is_told_before_anything_runs(cli, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_interrupted_goes_on(cli, tmp_path):
+def test_interrupted_study_continues_from_its_journal(cli, tmp_path):
     out, one = tmp_path / "table.toml", "thinkpad_l13:operations.sign.cpu"
     options = ("--subset", "token_cryptography", "--repetitions", "2", "--samples", "0")
     done = cli("calibrate", "sensitivity", "-o", out, "--only", one, *options)

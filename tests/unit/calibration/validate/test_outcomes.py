@@ -76,7 +76,7 @@ def test_rungs_together_are_judged_by_the_product_of_their_probabilities():
     assert counts.joint_p_value(pairs[:1]) == pytest.approx(counts.p_value(*pairs[0]), abs=0.01)
 
 
-def test_what_each_rung_may_be_all_of_them_are_not():
+def test_eight_likely_outcomes_are_unlikely_together():
     """No rung of eight is unlikely, and all eight are off the same way."""
     one = ((3, 0, 2), (50, 0, 150))
     assert counts.p_value(*one) > 0.05

@@ -180,7 +180,7 @@ def test_the_scatter_of_both_is_allowed_for():
         assert found.agrees is agrees, mean
 
 
-def test_what_was_in_flight_stands_beside_a_share_of_success():
+def test_share_in_flight_is_shown_beside_success():
     rows = validation.select(ROWS, ["L_iroh_reliable", "L_iroh_median"])
     made = ("quic_keep", 50.0, 512, testing.Shape())
     rungs = rungs_of("latency/rate", made)

@@ -41,7 +41,7 @@ def printed(result: validation.ValidationResult, width: int, **options: bool) ->
 
 @pytest.mark.parametrize("width", [80, 200])
 @pytest.mark.parametrize("answered", [True, False])
-def test_nothing_is_wider_than_80_columns_and_no_name_is_cut(width: int, *, answered: bool):
+def test_table_fits_80_columns_without_cutting_names(width: int, *, answered: bool):
     rows = [invented(row, number) for number, row in enumerate(ROWS)]
     result = validation.ValidationResult(tuple(rows), tuple(summaries.summarise(rows)))
     if not answered:

@@ -24,7 +24,7 @@ def test_values_are_those_that_pyarrow_gives(kind):
     assert numbers(column.slice(0, 0)).tolist() == []
 
 
-def test_where_there_is_null_the_absent_stands():
+def test_nulls_become_the_given_value():
     column = pa.array([1, None, 3, None, 5], pa.int32())
     assert numbers(column, absent=-1).tolist() == [1, -1, 3, -1, 5]
     assert numbers(column.slice(1, 3), absent=-1).tolist() == [-1, 3, -1]

@@ -42,7 +42,7 @@ def read(path):
 
 
 @pytest.mark.parametrize("name", NO_DOCUMENTS)
-def test_what_no_reader_could_hold_is_refused(tmp_path, name):
+def test_documents_beyond_the_limits_are_refused(tmp_path, name):
     text, reason = NO_DOCUMENTS[name]
     path = tmp_path / name
     path.write_text(text)
@@ -84,7 +84,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path):
         ("runs.toml", ["runs/"], None),
     ],
 )
-def test_a_hint_is_another_file_of_much_the_same_name(tmp_path, given, there, hint):
+def test_missing_file_suggests_one_of_a_similar_name(tmp_path, given, there, hint):
     for name in there:
         if name == given:  # it dangles, so it is no file to name
             (tmp_path / name).symlink_to(tmp_path / "nowhere")
@@ -128,7 +128,7 @@ def complaints(model):
                     yield data, details
 
 
-def test_the_models_are_all_looked_at():
+def test_all_models_of_documents_are_checked():
     names = {f"{model.__module__.split('.')[1]}.{model.__name__}" for model in SECTIONS}
     assert {"sim.Scenario", "sim.SweepDocument", "sim.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
@@ -138,7 +138,7 @@ def test_the_models_are_all_looked_at():
 
 
 @pytest.mark.parametrize("model", SECTIONS, ids=lambda model: model.__name__)
-def test_what_is_wrong_is_said_in_the_users_words(model):
+def test_messages_of_pydantic_are_translated(model):
     for data, details in complaints(model):
         error = documents._translate(details, data, "a.toml")
         ours = details["type"] in {

@@ -16,12 +16,12 @@ HOSTILE = f"a\r\nb{ESCAPE}\u202ec\u2028d\x9bm\udc80"
 TAME = "a\\r\\nb\\x1b[2J\\x1b]0;owned\\x07\\u202ec\\u2028d\\x9bm\\udc80"
 
 
-def test_what_no_terminal_prints_is_escaped():
+def test_control_characters_are_escaped():
     assert shown(HOSTILE) == TAME
     assert shown("Zürich: 5 µs, 漢字, a\\b") == "Zürich: 5 µs, 漢字, a\\b"
 
 
-def test_what_is_long_loses_its_middle():
+def test_long_values_lose_their_middle():
     said = shown("begin" + "x" * 1_000_000 + "end")
     assert said.startswith("beginx")
     assert said.endswith("xend")
@@ -62,11 +62,11 @@ def test_a_line_to_paste_is_whole():
     assert str(EngineError("a", "", line)).endswith(line)
 
 
-def test_what_is_missing_may_take_lines():
+def test_environment_errors_may_have_several_lines():
     assert str(EnvironmentMissingError("a\x07\nb")) == "a\\x07\nb"
 
 
-def test_nothing_is_suggested_for_itself():
+def test_suggestion_is_never_the_given_word():
     assert nearest("rate", ["rate"]) is None
     assert nearest("rate", ["rate", "rates"]) == "rates"
     assert nearest("x" * 10**6, ["rate"]) is None

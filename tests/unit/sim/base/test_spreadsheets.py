@@ -101,7 +101,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("block", [80, 1 << 22])
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_may_mean_two_things_is_named_by_its_row(tmp_path, monkeypatch, kind, block):
+def test_ambiguous_cells_are_named_by_row(tmp_path, monkeypatch, kind, block):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
     told, place, reason = REFUSED[kind]
     path = tmp_path / "table.csv"

@@ -52,7 +52,7 @@ def test_lanes_are_uniform_and_uncorrelated():
 
 @settings(max_examples=10)
 @given(st.integers(1, 30), st.integers(0, 2**32))
-def test_each_may_have_buckets_of_its_own(buckets, seed):
+def test_each_lane_may_have_its_own_number_of_buckets(buckets, seed):
     bits = Lanes(seed, "b").bits(np.arange(200), 0)
     own = 1 + np.arange(200) % buckets
     found = pick_bucket(bits, own)
@@ -83,7 +83,7 @@ LAWS = {
 @pytest.mark.parametrize(
     ("law", "mean", "error"), [(law, *case) for law, cases in LAWS.items() for case in cases]
 )
-def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, error):
+def test_draws_keep_mean_and_error(monkeypatch, law, mean, error):
     """Integrated over the one uniform number that a draw takes: no luck of a seed in it."""
     shares = iter(midpoints := (np.arange(40_000) + 0.5) / 40_000)
     monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
@@ -96,7 +96,7 @@ def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, erro
 
 
 @pytest.mark.parametrize(("law", "mean"), [(positive, 0.0), (probability, 0.0), (probability, 1.0)])
-def test_what_is_certain_but_for_its_error_is_off_by_that(monkeypatch, law, mean):
+def test_draws_at_a_bound_deviate_by_the_error(monkeypatch, law, mean):
     shares = iter(midpoints := (np.arange(20_000) + 0.5) / 20_000)
     monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
     drawn = np.array([law(1, "x", mean, 0.1) for _ in midpoints])
@@ -136,7 +136,7 @@ def test_the_ends_of_the_uniform_are_finite(monkeypatch, random):
 
 
 @pytest.mark.parametrize("law", [positive, probability])
-def test_no_uncertainty_no_draw(law):
+def test_number_without_error_is_not_drawn(law):
     assert law(1, "a", 0.35, 0) == 0.35
 
 

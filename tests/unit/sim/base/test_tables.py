@@ -38,7 +38,7 @@ def refused(path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "CSV"])
 @pytest.mark.parametrize("block", [1, 3, 1 << 17])
-def test_what_is_read_is_what_was_written(tmp_path, monkeypatch, suffix, block):
+def test_table_is_read_as_it_was_written(tmp_path, monkeypatch, suffix, block):
     monkeypatch.setattr(tables, "_BLOCK_ROWS", block)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 32 * block)
     path = tmp_path / f"table.{suffix}"
@@ -244,7 +244,7 @@ def test_more_rows_than_memory_holds_are_refused(tmp_path, monkeypatch, suffix):
     assert "more than 2 rows" in refused(write(tmp_path / f"table.{suffix}", GOOD)).reason
 
 
-def test_what_is_no_table_is_refused(tmp_path):
+def test_non_tables_are_refused(tmp_path):
     assert (
         refused(tmp_path / "a.xlsx").reason
         == "its name ends in none of .csv, .csv.gz, .parquet; save it as CSV"

@@ -144,6 +144,6 @@ def test_numbers_are_written_as_people_would(dimension, number, text):
 
 
 @given(st.sampled_from(DIMENSIONS), st.floats(1e-15, 1.0))
-def test_what_is_written_is_read_to_the_last_bit(dimension, share):
+def test_written_quantity_is_read_back_exactly(dimension, share):
     number = share * dimension.maximum
     assert dimension.parse(dimension.write(number)) == number

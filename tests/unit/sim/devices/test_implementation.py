@@ -119,7 +119,7 @@ def test_a_step_is_late_when_one_of_its_operations_is():
     assert often["tail_ratio"] == pytest.approx(1 + 0.02 * 5)
 
 
-def test_what_a_device_prices_otherwise_is_said():
+def test_own_cost_far_from_the_devices_price_is_reported():
     (bind,) = prices.apart(device(), implementation.contents(shipped(APP)))
     assert (bind.own_cost, bind.step) == ("iroh_bind", "endpoint_setup")
     assert (bind.own_s, bind.device_s) == (BIND_S, 3.6e-3)
@@ -142,7 +142,7 @@ def test_a_factor_of_a_group_is_on_its_phones_alone():
     assert prices.prices(device(), found)[at]["cpu_s"] == BIND_S
 
 
-def test_what_is_drawn_of_a_device_does_not_scale_what_was_found_on_it(scenario):
+def test_own_cost_measured_on_a_device_ignores_its_draws(scenario):
     settings = ["run.draw=posterior", f"implementation={APP}", "transport.mode=quic_reconnect"]
     resolved = resolve(load(scenario, settings))[0].resolved
     for cost in resolved["implementation"]["own_costs"].values():
@@ -221,7 +221,7 @@ def test_scenarios_ask_no_more_than_the_implementation_can(scenario, overrides, 
     assert expected in str(caught.value)
 
 
-def test_what_a_scenario_says_goes_before_the_implementation(scenario):
+def test_scenario_overrides_the_implementation(scenario):
     def transport(*overrides):
         mode = "transport.mode=quic_keep"
         return resolve(load(scenario, [mode, *overrides]))[0].resolved["transport"]
@@ -263,7 +263,7 @@ def test_an_old_profile_is_refused_and_can_be_split(cli, tmp_path, scenario):
     ]
 
 
-def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
+def test_only_profiles_of_version_0_1_are_split(cli, tmp_path):
     for name in ("moto_g04s", "pocophone_f1"):
         done = cli("profile", "split", profile.DEVICES / f"{name}.toml", "-o", tmp_path / "out")
         assert (done.returncode, done.stdout) == (2, "")

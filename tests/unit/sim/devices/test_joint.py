@@ -38,7 +38,7 @@ def drawn(costs, count=DRAWS):
     )
 
 
-def test_a_cost_that_says_no_more_is_drawn_as_ever():
+def test_cost_without_joint_errors_is_drawn_by_one_factor():
     found = joint.drawn({"sign": cost()}, 1, "repetition/0")["sign"]
     factor = streams.positive(1, "repetition/0/sign", 100e-6, 5e-6) / 100e-6
     for key in ("cpu_s", "per_byte_s", "wait_s"):
@@ -59,7 +59,7 @@ def test_both_parts_keep_means_errors_and_correlation(correlation, per_byte_erro
     )
 
 
-def test_what_takes_nothing_but_by_the_byte_has_its_error_there():
+def test_cost_of_bytes_alone_errs_by_the_byte():
     said = {"cpu_s": 0.0, "wait_s": 0.0, "standard_error_s": 0.0, "per_byte_standard_error_s": 1e-9}
     fixed, per_byte = drawn({"sign": cost(**said)}, 500)
     assert not fixed.any()
@@ -128,7 +128,7 @@ def test_a_factor_takes_the_error_of_each_byte_along():
         assert three[key] == pytest.approx(3 * one[key])
 
 
-def test_cores_are_drawn_where_nobody_is_sure_of_them():
+def test_cores_are_drawn_where_they_have_an_error():
     plain = profile.contents(profile.load(profile.DEVICES / "thinkpad_l13.toml"))
     cores = plain["device"]["cores"]
     assert cores["standard_error"] == 1.0
@@ -140,7 +140,7 @@ def test_cores_are_drawn_where_nobody_is_sure_of_them():
 
 
 @pytest.mark.parametrize("name", profile.shipped())
-def test_a_profile_without_the_new_keys_is_what_it_was(name):
+def test_optional_keys_are_absent_unless_given(name):
     loaded = profile.load(profile.DEVICES / f"{name}.toml")
     absent = {f"{key}_s" if "error" in key else key for key in profile.Cost.absent_when_none}
     for key, found in profile.contents(loaded)["operations"].items():

@@ -64,13 +64,13 @@ def found(text, tmp_path):
     return {(one.rule, one.path) for one in lint.lint(path)}
 
 
-def test_every_rule_has_a_slip():
+def test_every_rule_has_an_example():
     source = Path(lint.__file__).read_text()
     assert set(re.findall(r'Finding\("(\w+)"', source)) == set(SLIPS)
 
 
 @pytest.mark.parametrize("rule", SLIPS)
-def test_a_slip_is_found_and_nothing_else(rule, tmp_path):
+def test_each_example_breaks_its_rule_alone(rule, tmp_path):
     old, new, where = SLIPS[rule]
     text = BASE.read_text()
     assert old in text
@@ -115,7 +115,7 @@ def test_every_explanation_is_needed():
     assert all(len(one["why"].split()) > 5 for one in lint.explanations())
 
 
-def test_a_copy_of_a_shipped_profile_is_explained_to_nobody(tmp_path):
+def test_copy_of_a_shipped_profile_has_no_explanations(tmp_path):
     path = tmp_path / "thinkpad_l13.toml"
     path.write_text(BASE.read_text())
     findings = lint.lint(path)
@@ -141,7 +141,7 @@ def test_the_command_says_what_is_found_with_exit_3(cli, tmp_path):
     assert {one["profile"] for one in told["findings"]} == {"own.toml", "moto_g04s"}
 
 
-def test_what_is_clean_is_exit_0(cli):
+def test_clean_profile_is_exit_0(cli):
     done = cli("profile", "lint", "pocophone_f1", "probe")
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -154,7 +154,7 @@ def test_what_is_clean_is_exit_0(cli):
         ("broken.toml", "operations.sign.standard_error: is required"),
     ],
 )
-def test_what_check_refuses_is_exit_2(cli, tmp_path, name, said):
+def test_invalid_profile_is_exit_2(cli, tmp_path, name, said):
     broken = BASE.read_text().replace('standard_error = "1us"\n', "", 1)
     (tmp_path / "broken.toml").write_text(broken)
     done = cli("profile", "lint", "moto_g04s", name)

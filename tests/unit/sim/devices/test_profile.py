@@ -160,7 +160,7 @@ def test_drawn_costs_spread_as_their_standard_error():
     assert deviation == pytest.approx(sign["standard_error_s"], rel=0.2)
 
 
-def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
+def test_factor_of_a_repetition_has_mean_1_and_its_sigma():
     plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait_s": 1e-3}
     plain = {**plain, "operations": {**plain["operations"], "sign": cost}}
@@ -186,7 +186,7 @@ def test_a_cost_factor_is_applied_and_kept():
 
 
 @pytest.mark.engine
-def test_the_front_half_knows_the_engines_lists():
+def test_engine_facts_match_the_engine():
     # In a process of its own: SimGrid is not to be loaded here.
     code = (
         "from pocketsim.sim import _engine as e; import json;"

@@ -42,7 +42,7 @@ def test_an_interval_is_that_of_a_lognormal_with_this_mean():
     )
 
 
-def test_what_is_exact_has_no_interval_and_nothing_one_from_0_on():
+def test_exact_cost_has_no_interval_and_zero_one_from_0():
     assert Estimate(8.0, 0.0).ci95 == (8.0, 8.0)
     assert math.isnan(Estimate(0.0, 1.0).sigma)
     assert Estimate(0.0, 1.0).ci95 == pytest.approx((0.0, Z), rel=1e-4)
@@ -60,7 +60,7 @@ def test_a_ratio_by_hand():
     assert ratio("x", lognormal(4.0, 0.4), lognormal(1.0, 0.3)).differs
 
 
-def test_nothing_has_no_ratio_and_does_not_differ():
+def test_zero_has_no_ratio_and_does_not_differ():
     for pair in ((0.0, 1.0), (1.0, 0.0), (0.0, 0.0)):
         found = ratio("x", *(Estimate(value, 0.1) for value in pair))
         assert math.isnan(found.ratio)

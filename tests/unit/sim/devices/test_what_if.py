@@ -13,7 +13,7 @@ from pocketsim.sim.base.units import DURATION, Quantity
 from pocketsim.sim.devices import draws, implementation, prices, profile
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import sweep
-from pocketsim.sim.scenario import load, point
+from pocketsim.sim.scenario import load, point_values
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, typed_sections
 
@@ -78,7 +78,7 @@ def test_a_duration_is_core_time_and_wait_shared_as_they_stood():
     assert sign["standard_error_s"] == pytest.approx(2 * error_s)
 
 
-def test_what_took_nothing_takes_core_time():
+def test_duration_for_a_cost_of_zero_is_core_time():
     nothing = {"cpu_s": 0.0, "wait_s": 0.0, "per_byte_s": 1e-9}
     phone, own = shipped(sign=nothing, iroh_bind=nothing)
     now = after(phone, own, sign=3e-3, iroh_bind=4e-3)
@@ -106,7 +106,7 @@ def test_a_cost_of_the_implementations_own_takes_so_long_on_this_phone():
     assert now["operations"] == phone["operations"]
 
 
-def test_what_scales_with_an_operation_stays(scenario):
+def test_own_costs_that_scale_with_an_operation_stay(scenario):
     found = resolved(scenario, *RECONNECT)["implementation"]
     assert found["own_costs"]["native_call"]["scales_with"] == "verify"
     was, now = (columns(scenario, *RECONNECT, *more) for more in ([], [f"{KEY}.verify=3"]))
@@ -145,7 +145,7 @@ def test_a_cost_that_is_what_it_was_changes_no_plan(scenario, draw, mode):
 
 
 @pytest.mark.parametrize("name", ["verify", "command"])
-def test_draws_are_those_of_the_cost_as_it_was_times_the_same(scenario, name):
+def test_draws_scale_with_the_supposed_cost(scenario, name):
     key = "call" if name == "command" else name
     at = operations().index(name)
     for number in range(3):
@@ -164,7 +164,7 @@ def test_draws_are_those_of_the_cost_as_it_was_times_the_same(scenario, name):
 # Where it shows
 
 
-def test_it_says_that_it_is_supposed_and_by_which_key(scenario):
+def test_supposed_cost_names_its_key_as_source(scenario):
     found = resolved(scenario, f"{KEY}={{verify=2, sign='3ms', call=0.5, lookup='20ms'}}")
     phone = found["profiles"]["moto_g04s in devices[0]"]
     plain = device(scenario)["operations"]
@@ -194,15 +194,15 @@ def test_a_cost_that_took_nothing_is_what_the_types_say():
 
 def test_a_point_has_the_value_with_its_unit(scenario):
     document = load(scenario, [f"{KEY}={{verify=1, sign='3ms'}}"])
-    found = point.of(document, resolve(document)[0].at)
+    found = point_values.of(document, resolve(document)[0].at)
     assert found[f"{KEY}.verify"] == {"value": 1.0, "unit": ""}
     assert found[f"{KEY}.sign"] == {"value": 3e-3, "unit": "s"}
     # Of a single cost that is 1 as well, though a table of shares that is 1 is told as its name.
     single = load(scenario, [f"{KEY}.verify=1"])
-    alone = point.values(single.scenario, resolve(single)[0].at)
+    alone = point_values.values(single.scenario, resolve(single)[0].at)
     assert alone[f"{KEY}.verify"] == {"value": 1.0, "unit": ""}
     assert alone["devices[0].access"] == {"value": "home_wifi", "unit": ""}
-    label = point.label(document, resolve(document)[0])
+    label = point_values.label(document, resolve(document)[0])
     assert f"{KEY}.verify 1, {KEY}.sign 0.003 s" in label
 
 
@@ -292,7 +292,7 @@ def test_mistakes_are_named(scenario, cost, place, reason):
     assert str(caught.value).startswith("--set: ")
 
 
-def test_what_is_measured_and_supposed_at_once_is_refused():
+def test_cost_both_measured_and_supposed_is_refused():
     path = catalog.PACKAGE / "scenarios/throughput/iroh_reconnect_100b.toml"
     with pytest.raises(ScenarioError, match=r"cost_factors\.iroh_bind says it already") as caught:
         load(path, [f"{KEY}.iroh_bind=2"])

@@ -184,7 +184,7 @@ def test_a_block_is_between_the_phones_that_its_row_names(traders):
         assert any(reason in said for _, said in found)
 
 
-def test_nobody_trades_with_himself():
+def test_phone_that_trades_with_itself_is_refused():
     traders = Traders()
     with pytest.raises(MalformedError, match="its proposer is its countersigner"):
         trade_block.verify(signed(traders.propose(0, 0), 0, 0))

@@ -13,7 +13,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import trace
-from pocketsim.sim.export import amounts, graph
+from pocketsim.sim.export import graph, payment_amounts
 from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
@@ -281,20 +281,23 @@ def test_amounts_are_those_of_the_plan(market):
     stored = [(time_s, one, "store", id_, other, 9) for time_s, one, _, id_, other, _ in sent[::2]]
     # A serial may look like the number of a payment.
     taken = [(9e3, payee, "take", id_, payer, 9) for _, payer, _, id_, payee, _ in sent]
-    found = amounts.cents(events(*sent, *stored, *taken), resolved, 0).tolist()
+    found = payment_amounts.cents(events(*sent, *stored, *taken), resolved, 0).tolist()
     planned = plan["workload"]["amount_cents"]
     assert found == [*planned, *planned[::2], *[0] * len(taken)]
     # A run that is not at its end when the last is due.
-    assert amounts.cents(events(*sent[:-5]), resolved, 0).tolist() == planned[:-5]
+    assert payment_amounts.cents(events(*sent[:-5]), resolved, 0).tolist() == planned[:-5]
 
 
-def test_nothing_is_invented_about_another_plan(market):
+def test_amounts_of_another_plan_are_unknown(market):
     resolved = market()
     sent = begun(build_plan(resolved, 1))
-    assert amounts.cents(events(*sent), resolved, 0) is None
+    assert payment_amounts.cents(events(*sent), resolved, 0) is None
     sent = begun(build_plan(resolved, 0))
     last = sent[-1]
-    assert amounts.cents(events(*sent, (*last[:3], last[3] + 3, *last[4:])), resolved, 0) is None
+    assert (
+        payment_amounts.cents(events(*sent, (*last[:3], last[3] + 3, *last[4:])), resolved, 0)
+        is None
+    )
 
 
 CHURN = 'distribution="weibull", shape=1.0, scale="1h"'
@@ -310,21 +313,21 @@ CHURN = 'distribution="weibull", shape=1.0, scale="1h"'
 )
 def test_amounts_may_be_unknown(market, overrides):
     resolved = market(*overrides)
-    assert amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is None
+    assert payment_amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is None
 
 
 def test_amounts_of_another_build_are_unknown(market):
     resolved = market()
     sent = events(*begun(build_plan(resolved, 0)))
     other = {**resolved, "versions": {**resolved["versions"], "build": "0" * 12}}
-    assert amounts.cents(sent, other, 0) is None
+    assert payment_amounts.cents(sent, other, 0) is None
 
 
 def test_without_replays_no_handshake_is_needed(market):
     resolved = market("protocol.tokens.handshake=none", "workload.replay_ratio=0.0")
-    assert amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is not None
+    assert payment_amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is not None
 
 
 def test_a_trade_has_no_amount():
     resolved = testing.resolved("trades", protocol={"kind": "trustchain"}, churn=None)
-    assert amounts.cents(testing.events(resolved, testing.Shape()), resolved, 0) is None
+    assert payment_amounts.cents(testing.events(resolved, testing.Shape()), resolved, 0) is None

@@ -134,7 +134,7 @@ def test_a_phone_that_sends_to_itself_is_refused(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "NaN", "null", "None", "N/A"])
 @pytest.mark.parametrize(("column", "name"), [("message", "message_id"), ("node", "node_id")])
-def test_an_id_that_is_none_is_refused(tmp_path, text, column, name):
+def test_missing_id_is_refused(tmp_path, text, column, name):
     path = as_csv(tmp_path / "a.csv", changed(4, **{column: text}))
     with pytest.raises(ScenarioError, match=f"line 6: {name}: must be an id, not '{text}'"):
         phone_logs.read(path)
@@ -166,7 +166,7 @@ def test_two_phones_that_propose_to_each_other_may_have_one_log(tmp_path):
     assert phone_logs.read(path).num_rows == 24
 
 
-def test_what_is_lost_or_comes_back_twice_or_is_stored_later_may_be_in_a_log(tmp_path):
+def test_losses_repeats_and_late_stores_are_accepted(tmp_path):
     lost = {"time_s": 0.01, "kind": "lose", "number": 0}
     again = {"time_s": 0.03, "kind": "receive_back", "number": 0}
     late = {"time_s": 3.5, "kind": "drop", "number": 0}
@@ -180,13 +180,13 @@ def test_sequence_numbers_that_are_all_equal_say_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("lost_ratio", [0.0, 0.5])
-def test_what_a_simulation_exports_contradicts_nothing(tmp_path, lost_ratio):
+def test_exported_simulation_passes_the_check(tmp_path, lost_ratio):
     table = testing.events(testing.resolved(repetitions=3), testing.Shape(lost_ratio=lost_ratio))
     app_csv.write_csv(table, tmp_path / "a.csv", "udp")
     assert phone_logs.read(tmp_path / "a.csv").num_rows == table.num_rows
 
 
-def test_whom_a_message_was_for_may_store_it(tmp_path):
+def test_receiver_may_store_a_message(tmp_path):
     sent, _, stored = trades(1)
     path = as_json_lines(tmp_path / "a.jsonl", [sent, {**stored, "node": 1, "peer": 0}])
     assert phone_logs.read(path).num_rows == 2

@@ -93,7 +93,7 @@ def test_the_same_tokens_are_made_here(written: bytes):
     assert made == decode_batch(written)
 
 
-def test_what_python_made_verifies_too():
+def test_tokens_made_in_python_verify():
     """The file that the Rust tests read; it was made by Python, not by this code."""
     document = json.loads((VECTORS / "offline_tokens.json").read_text())
     tokens = decode_batch(bytes.fromhex(document["batch_hex"]))

@@ -149,7 +149,7 @@ def waiting(begin_s, *waits_s, node=0, peer=1):
     return {**datagram(begin_s, begin_s + 9, node, peer), **dict(zip(WAITS, waits_s, strict=True))}
 
 
-def test_what_waits_for_a_radio_is_counted():
+def test_datagrams_waiting_for_a_radio_are_counted():
     trace = written(
         waiting(1.0, 1.0, 1.0, 2.0, 3.0),  # at once, and then behind somebody
         waiting(1.0, 1.0, 1.5, 2.5, None),  # half a second, and then for ever
@@ -171,14 +171,14 @@ def test_what_waits_for_a_radio_is_counted():
     assert units["downlink queue (bytes)"] == CounterDescriptor.UNIT_SIZE_BYTES
 
 
-def test_what_was_dropped_or_cut_off_says_why():
+def test_drops_and_cut_work_have_a_reason():
     trace = written(datagram(1, 2, reason="link_loss"), work(1, 2, reason="sender_off"))
     found = list(events(trace))
     assert found[1][3] == "link_loss: from phone 0"
     assert arguments(found[2][-1]) == {"bytes": 300, "cut off": "sender_off"}
 
 
-def test_what_has_not_ended_has_no_end():
+def test_unfinished_work_has_no_end():
     trace = written(work(1, None), datagram(1, None))
     assert [event[2] for event in events(trace)] == [BEGIN, INSTANT]
 
@@ -261,7 +261,7 @@ def test_a_repetition_goes_to_stdout_or_a_file(call, run, tmp_path):
     assert operations((tmp_path / "a").read_bytes()) == ["verify"]
 
 
-def test_what_has_no_timeline_is_exit_2(call, run, tmp_path):
+def test_run_without_a_timeline_is_exit_2(call, run, tmp_path):
     for mode in ("full", "sampled"):
         error = call(run({**WORK, "trace": mode}), "--to", "perfetto", "-o", "a").exception
         assert isinstance(error, ScenarioError)

@@ -44,7 +44,7 @@ def test_a_rate_by_hand(contents):
     assert one.per_s_ci95_high == pytest.approx(1 / one.seconds_ci95_low)
 
 
-def test_what_takes_nothing_has_no_rate(contents):
+def test_cost_of_zero_has_no_rate(contents):
     nothing = {"cpu_s": 0.0, "per_byte_s": 0.0, "wait_s": 0.0, "standard_error_s": 1e-6}
     (one,) = of(with_cost(contents, **nothing)).operations
     assert (one.seconds, one.per_s, one.seconds_ci95_low, one.per_s_ci95_high) == (0, None, 0, None)

@@ -65,7 +65,7 @@ def test_a_failure_names_phone_token_and_reason():
         (replace(PLAIN, authority=b"x" * 74).encode(), "a key does not start with LibNaCLPK:"),
     ],
 )
-def test_what_is_no_token_is_refused(data, reason):
+def test_malformed_token_is_refused(data, reason):
     with pytest.raises(MalformedError, match=reason):
         offline_token.decode(data)
 
@@ -108,7 +108,7 @@ def test_a_token_is_whose_the_chain_says():
         assert reasons(token_row(3, minted(9, 3)), token_row(phone, token, state)) == [reason]
 
 
-def test_what_is_not_signed_says_nothing_of_keys():
+def test_forged_token_does_not_define_a_phones_key():
     """A forged token comes first: the phone's other tokens are still its own."""
     forged = handed(minted(4, 1), 2, 5)
     assert len(reasons(token_row(3, forged), token_row(3, minted(5, 3)))) == 1

@@ -55,7 +55,7 @@ def test_json_lines_are_the_trace(tmp_path, simulated):
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "events.json", "events.csv"])
-def test_what_is_not_finished_is_read_like_the_whole(tmp_path, simulated, name):
+def test_partial_log_is_read_like_a_whole_one(tmp_path, simulated, name):
     whole, partial = tmp_path / name, tmp_path / f"{name}.partial"
     if whole.suffix == ".csv":
         app_csv.write_csv(simulated, whole, "udp")
@@ -201,7 +201,7 @@ def changed(**more):
         ("a.csv", "\udcff", "line 1: not UTF-8 text (byte 0)"),
     ],
 )
-def test_what_is_no_log_is_said(tmp_path, name, text, expected):
+def test_malformed_log_is_reported(tmp_path, name, text, expected):
     path = tmp_path / name
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ScenarioError) as caught:
@@ -222,7 +222,7 @@ def test_a_mark_of_byte_order_before_a_log_is_read_over(tmp_path, name, text):
     assert tables[1].equals(tables[0])
 
 
-def test_what_is_no_log_is_exit_2(cli, tmp_path):
+def test_malformed_log_is_exit_2(cli, tmp_path):
     # A reader in C++ ended the process at this.
     (tmp_path / "null.jsonl").write_text("null\n")
     done = cli("metrics", "null.jsonl")
@@ -236,7 +236,7 @@ def test_a_log_is_a_file_or_a_pipe(tmp_path):
             phone_logs.read(type(tmp_path)(path))
 
 
-def test_repetitions_are_those_that_are_there(tmp_path):
+def test_repetitions_are_renumbered_from_0(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(
         changed(repetition=9_999) + changed(repetition=5) + changed(repetition=5, message_id=8)

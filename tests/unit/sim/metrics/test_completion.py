@@ -23,18 +23,18 @@ def test_a_curve_by_hand_is_kaplan_and_meiers():
     assert shares == pytest.approx([0, 1 / 4, 1 / 4, 1 - 3 / 4 * 1 / 2, 1 - 3 / 4 * 1 / 2])
 
 
-def test_what_is_lost_is_never_done_and_stays_in_the_denominator():
+def test_lost_transactions_stay_in_the_denominator():
     found = curve((1.0, 60.0), (None, 60.0), (None, 60.0), (2.0, 60.0))
     assert [found.within(1.0), found.within(60.0)] == pytest.approx([1 / 4, 2 / 4])
 
 
-def test_nothing_is_said_of_a_deadline_that_nothing_was_watched_for():
+def test_share_is_nan_beyond_the_longest_observation():
     found = curve((1.0, 25.0), (2.0, 20.0))
     assert found.within(25.0) == 1
     assert np.isnan(found.within(25.1))
 
 
-def test_what_is_cut_off_early_does_not_lower_the_share_done():
+def test_censored_transactions_do_not_lower_the_share():
     """Half are done after an exponential time, half never, of runs that end at different times."""
     generator = np.random.default_rng(7)
     done_s = np.where(generator.random(40_000) < 0.5, generator.exponential(10.0, 40_000), np.inf)

@@ -7,7 +7,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.metrics import compute
 from pocketsim.sim.trace.columns import Columns
 
@@ -40,7 +40,7 @@ def tasks(*numbers):
 ALL = {"task_rate_per_s": 100.0, "data_rate_mb_per_s": 0.05, "task_us_mean": 80_000.0}
 
 
-def test_everything_done_until_the_last_thread_is_done():
+def test_rates_count_until_the_last_thread_ends():
     found = compute.measure(Columns.of(tasks(*range(1, 201))), NOTHING, resolved())
     assert found == pytest.approx(ALL)
 
@@ -53,18 +53,18 @@ def test_of_a_sampled_trace_what_was_done_is_scaled_up():
     assert {name: found[name]["mean"] for name in ALL} == pytest.approx(ALL)
 
 
-def test_what_takes_no_time_has_no_rate():
+def test_tasks_without_duration_have_no_rate():
     found = compute.measure(Columns.of(tasks(0, 0, 0)), NOTHING, resolved())
     assert tuple(found) == compute.NAMES
     assert all(math.isnan(value) for value in found.values())
 
 
-def test_where_nothing_was_done_nothing_is_known():
+def test_metrics_of_no_tasks_are_nan():
     found = compute.measure(Columns.of(tasks()), NOTHING, resolved())
     assert tuple(found) == compute.NAMES
     assert all(math.isnan(value) for value in found.values())
 
 
-def test_other_families_have_none_of_it():
+def test_other_families_have_no_metrics_of_computing():
     found = metrics.measure(tasks(1, 2), testing.resolved(repetitions=1))
     assert not set(compute.NAMES) & set(found["metrics"])

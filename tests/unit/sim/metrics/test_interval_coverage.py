@@ -11,7 +11,7 @@ import scipy.stats
 
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import equal_counts, of_runs, of_shares, student_t, wilson
-from pocketsim.sim.metrics.pooled import EMPTY, Sample, pooled
+from pocketsim.sim.metrics.pooled_quantiles import EMPTY, Sample, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -112,7 +112,7 @@ def test_one_value_has_no_bounds():
         assert math.isnan(normal_ci95(values))
 
 
-def test_what_is_cut_off_never_held_the_mean():
+def test_clipping_an_interval_keeps_its_coverage():
     rows = np.clip(samples(5, 2000) * 0.3 + 0.9, 0, 1)
     true = np.mean(np.clip(samples(1, 200_000) * 0.3 + 0.9, 0, 1))
     whole = [student_t(row) for row in rows]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import compute, own_protocol, queues, town, trades, transfers
+from pocketsim.sim.base.engine_output import NOTHING
+from pocketsim.sim.metrics import compute, custom_protocol, queues, town, trades, transfers
 from pocketsim.sim.metrics.intervals import of_shares
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "metrics.json"
@@ -124,7 +124,7 @@ def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
 
 
-def test_fates():
+def test_each_transaction_ends_in_its_last_fate():
     found = measured(
         [
             *(event(0.0, "send", message) for message in range(1, 8)),
@@ -177,7 +177,7 @@ def test_how_long_a_run_is_does_not_change_its_settled_success():
     assert [found["in_flight_ratio"] for found in shares] == pytest.approx([0.5, 19 / 39, 0])
 
 
-def test_what_a_full_log_missed_is_in_flight():
+def test_transactions_missed_by_a_full_log_are_in_flight():
     stored_unseen = [
         event(0.0, "send", 1),
         event(0.1, "send", 2),
@@ -286,13 +286,13 @@ NAMES = {
     "transfers": (*transfers.TRANSFER_NAMES, *transfers.TOKEN_NAMES),
     "compute": compute.NAMES,
     "town": town.NAMES,
-    "own_protocol": own_protocol.names(None),
+    "custom_protocol": custom_protocol.names(None),
 }
 
 
 def test_every_ratio_and_quantile_is_declared():
     """By their names, which end alike; what is declared need not be spelt so."""
-    modules = dict(zip(NAMES, (trades, transfers, compute, town, own_protocol), strict=True))
+    modules = dict(zip(NAMES, (trades, transfers, compute, town, custom_protocol), strict=True))
     for family, module in modules.items():
         ratios = {name for name in NAMES[family] if name.endswith("_ratio")}
         quantiles = {name for name in NAMES[family] if re.search(r"_p\d\d$", name)}
@@ -343,7 +343,7 @@ def test_bootstraps_are_drawn_from_the_scenarios_seed():
         (90, 100, "complete"),
     ],
 )
-def test_classes(stored: int, sent: int, outcome: str):
+def test_outcome_classes_follow_the_stored_share(stored: int, sent: int, outcome: str):
     assert metrics.classify(stored, sent) == outcome
 
 
@@ -356,7 +356,7 @@ def test_round_trips_leave_out_what_was_not_stored():
         assert (rtt_ms > 0).all()
 
 
-def test_golden():
+def test_metrics_match_the_golden_file():
     resolved = testing.resolved(repetitions=3)
     shape = testing.Shape(lost_ratio=0.1, breaks_s=(25.0, 11.0, 0.2))
     text = json.dumps(metrics.measure(testing.events(resolved, shape), resolved), indent=1) + "\n"

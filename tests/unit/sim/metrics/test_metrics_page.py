@@ -5,7 +5,7 @@ import pytest
 from pocketsim import testing
 from pocketsim.sim import trace
 from pocketsim.sim.base.families import FAMILIES
-from pocketsim.sim.metrics import energy, parts, queues, reference, trades
+from pocketsim.sim.metrics import energy, family_metrics, queues, reference, trades
 from pocketsim.sim.trace import timeline
 from tools import reference as page
 
@@ -35,7 +35,11 @@ def test_every_metric_has_a_unit_a_formula_and_words(family):
 @pytest.mark.parametrize("kind", [family.kind for family in FAMILIES])
 def test_every_metric_that_a_run_has_is_in_a_table(kind):
     resolved = testing.resolved(protocol={"kind": kind}, energy={})
-    own = (*parts.of(resolved).names(resolved), *energy.names(resolved), *queues.names(resolved))
+    own = (
+        *family_metrics.of(resolved).names(resolved),
+        *energy.names(resolved),
+        *queues.names(resolved),
+    )
     assert {*trades.OF_ALL, *own} <= set(reference.METRICS)
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.metrics import energy
 from pocketsim.sim.metrics import town as payments
-from pocketsim.sim.metrics.pooled import Sample
+from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import Columns, last_before, next_after
 
 Row = tuple[float, str, int, int, int, int]
@@ -98,7 +98,7 @@ def test_several_outages_are_all_outages():
     assert found["outage_completed_ratio"] == 1.0
 
 
-def test_what_a_payment_takes_is_over_the_completed_ones():
+def test_costs_per_payment_are_over_completed_payments():
     counters = {"contact_bytes": 600, "access_bytes": 1200}
     found = measure(ASKED, counters=counters, cpu_s={"sign": 0.02, "verify": 0.01})
     assert found["contact_bytes_per_payment"] == 200
@@ -318,7 +318,7 @@ def test_a_sampled_trace_tells_shares_and_times_and_what_is_counted():
     assert known["contact_bytes_per_payment"] == pytest.approx(20)
 
 
-def test_what_is_neither_completed_nor_lost_is_in_flight():
+def test_payment_neither_completed_nor_lost_is_in_flight():
     rows = [
         *(event(1.0, "send", 1), event(2.0, "store", 1), event(3.0, "unpayable", 2)),
         *(event(4.0, "send", 3), event(5.0, "lose", 3), event(6.0, "send", 4)),
@@ -328,7 +328,7 @@ def test_what_is_neither_completed_nor_lost_is_in_flight():
     assert [found[name] for name in shares] == [0.25, 0.25, 0.25]
 
 
-def test_other_families_have_none_of_it():
+def test_other_families_have_no_metrics_of_payments():
     resolved = {**town(), "protocol": {**town()["protocol"], "kind": "trustchain"}}
     assert not set(payments.NAMES) & set(metrics.measure(table(ASKED), resolved)["metrics"])
 

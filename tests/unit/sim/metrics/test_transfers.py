@@ -5,7 +5,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.metrics import transfers
 from pocketsim.sim.trace.columns import Columns
 
@@ -88,7 +88,7 @@ def test_a_loss_ratio_is_of_what_was_on_the_air():
     assert measure(rows(), counters)["datagram_loss_ratio"] == 3 / 8
 
 
-def test_nothing_sent_loses_nothing_that_could_be_counted():
+def test_loss_ratio_without_datagrams_is_nan():
     assert np.isnan(measure(rows(), {})["datagram_loss_ratio"])
     assert measure(rows(), {"datagrams_sent": 3})["datagram_loss_ratio"] == 0.0
 
@@ -112,7 +112,7 @@ def test_tokens_are_counted_by_their_recipients_and_steps():
     )
 
 
-def test_other_families_have_none_of_it():
+def test_other_families_have_no_metrics_of_transfers():
     resolved = testing.resolved()
     found = metrics.measure(testing.events(resolved, testing.Shape()), resolved)["metrics"]
     assert not set(transfers.TRANSFER_NAMES) & set(found)

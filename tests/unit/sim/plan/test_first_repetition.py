@@ -73,7 +73,7 @@ def test_a_town_is_drawn_as_in_a_longer_run(overrides):
     assert engine_plans.lists(build_plan(later, 0)) != engine_plans.lists(build_plan(every, 0))
 
 
-def test_it_is_a_run_of_its_own_and_says_so_only_then(scenario):
+def test_first_repetition_names_another_run_unless_it_is_0(scenario):
     plain, first, later = (
         resolve(load(scenario, overrides))[0]
         for overrides in ([], ["run.first_repetition=0"], ["run.first_repetition=1"])
@@ -99,7 +99,7 @@ def test_mistakes_are_named(scenario, overrides, reason):
     assert str(caught.value).startswith("--set: ")
 
 
-def test_it_is_still_the_shipped_experiment():
+def test_later_repetitions_count_as_the_shipped_experiment():
     path = catalog.PACKAGE / "scenarios/throughput/iroh_reconnect_100b.toml"
     shipped = ShippedScenarios()
     assert shipped.hold(resolved(path, *LATER))

@@ -89,7 +89,7 @@ def test_mistakes_are_named(tmp_path, mistake):
         ),
     ],
 )
-def test_what_has_no_rate_or_churn_of_its_own_is_refused(path, override, expected):
+def test_group_settings_without_use_are_refused(path, override, expected):
     with pytest.raises(ScenarioError) as caught:
         load(catalog.PACKAGE / f"scenarios/{path}.toml", [override])
     assert str(caught.value).startswith(f"--set: {expected}")
@@ -155,7 +155,7 @@ def of_others(found):
 
 
 @pytest.mark.parametrize("override", ["devices[1].rate=4/s", f"devices[1].churn={SHORT}"])
-def test_what_a_group_says_moves_nothing_of_others(override):
+def test_settings_of_a_group_leave_other_groups_unchanged(override):
     before, after = plan(GROUPS), plan(GROUPS, override)
     assert of_others(before) == of_others(after)
     assert before != after
@@ -216,5 +216,5 @@ def test_a_resolved_scenario_says_only_what_differs():
         ([f"churn={SHORT}"], True),
     ],
 )
-def test_churn_of_a_group_is_churn_of_the_run(overrides, expected):
+def test_run_has_churn_where_any_group_has(overrides, expected):
     assert comes_and_goes(resolved(MARKET, *overrides)) is expected

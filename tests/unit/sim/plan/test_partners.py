@@ -16,7 +16,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load, people
+from pocketsim.sim.scenario import load, phone_ids
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 
@@ -32,8 +32,8 @@ def write_json(graph, path):
 def neighbours(path, phones):
     """Return the neighbours of each phone in the graph of a file, the only one of a scenario."""
     found = graphs.read(path, phones)
-    ids = people.together({path: found.nodes}, dict, phones)
-    return graphs.joined(found, people.numbers_of(found.nodes, ids))
+    ids = phone_ids.together({path: found.nodes}, dict, phones)
+    return graphs.joined(found, phone_ids.numbers_of(found.nodes, ids))
 
 
 def write_pairs(graph, path):

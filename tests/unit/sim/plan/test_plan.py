@@ -81,7 +81,7 @@ def rust_types(kind):
     return IN_RUST.get(kind, {kind})
 
 
-def test_the_plan_is_the_engines(root):
+def test_plan_types_match_the_engine(root):
     rust, python = rust_structs(root), python_sections(root)
     assert set(rust) <= set(python)
     for name, fields in rust.items():
@@ -90,7 +90,7 @@ def test_the_plan_is_the_engines(root):
             assert kind in rust_types(python[name][field]), f"{name}.{field}"
 
 
-def test_what_is_built_is_the_typed_plan(root, scenario, town):
+def test_built_plan_matches_its_types(root, scenario, town):
     paths = ("tokens/market", "eva/window", "tokens/sign_and_verify")
     shipped = [
         resolve(load(root / f"pocketsim/scenarios/{path}.toml"))[0].resolved for path in paths
@@ -113,7 +113,7 @@ def test_missing_and_unknown_options_are_refused():
             plans.run({**plan, "transport": transport})
 
 
-def test_what_does_not_fit_a_column_is_a_mistake():
+def test_value_beyond_a_column_type_is_refused():
     for value in (2**32, -1):
         with pytest.raises(AssertionError, match="does not fit"):
             typed.numbers(np.array([value]))
@@ -136,7 +136,7 @@ def test_without_powers_the_plan_asks_for_no_energy(town):
     assert build_plan(town(), 0)["energy"] is None
 
 
-def test_sender_loop(scenario):
+def test_sender_loop_sleeps_one_over_the_rate(scenario):
     resolved = resolve(load(scenario, ["workload.rate=8/s", "workload.start=500ms"]))[0].resolved
     (loop,) = build_plan(resolved, 0)["workload"]["loops"]
     assert loop["interval_s"] == 0.125
@@ -278,7 +278,7 @@ def test_a_factor_scales_what_is_drawn(scenario):
     "flag",
     ["answer_on_same_connection", "answer_on_same_stream", "ack_bundling", "path_management"],
 )
-def test_habits_of_quic_are_the_transports(scenario, flag, same):
+def test_quic_flags_reach_the_engine(scenario, flag, same):
     setting = f"transport.{flag}={str(same).lower()}"
     resolved = resolve(load(scenario, [setting]))[0].resolved
     assert build_plan(resolved, 0)["transport"]["options"][flag] is same
@@ -333,7 +333,7 @@ def test_a_computer_is_one_device_of_the_hybrid_world(scenario, changes, place, 
     assert refused.value.key_path == place
 
 
-def test_first_index_is_carried(scenario):
+def test_first_index_reaches_the_plan(scenario):
     resolved = resolve(load(scenario))[0].resolved
     assert build_plan(resolved, 0)["phones"]["first_index"] == [1, 1]
     assert build_plan(resolved, 0, [5, 6])["phones"]["first_index"] == [5, 6]

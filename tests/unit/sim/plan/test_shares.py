@@ -102,7 +102,7 @@ def test_shares_of_which_all_are_0_are_refused(scenario):
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1", "nan"])
-def test_what_is_no_share_is_refused(scenario, share):
+def test_invalid_share_is_refused(scenario, share):
     with pytest.raises(ScenarioError, match=r"should be|must be a finite"):
         load(scenario(share, "0.5"))
 
@@ -131,7 +131,7 @@ def test_a_network_that_nobody_is_on_needs_no_powers(scenario):
 
 
 @pytest.mark.parametrize("shares", [[0.0, 1.0], [1.0, 0.0], [0.0, 0.1, 0.2, 0.7, 0.0], [0.3, 0.7]])
-def test_nobody_falls_to_a_share_of_0(shares):
+def test_choice_with_share_0_is_never_drawn(shares):
     chances = np.array([0.0, 1e-300, 0.5, 1 - 1e-10, np.nextafter(1, 0)])
     found = by_share(shares, chances)
     assert all(shares[place] > 0 for place in found)

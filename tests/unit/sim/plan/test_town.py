@@ -86,12 +86,12 @@ def test_persons_pay_persons_and_shops_but_never_themselves(crowd):
 
 
 @pytest.mark.parametrize(("ratio", "roles"), [(0.0, {0}), (1.0, {1})])
-def test_all_or_nothing_goes_to_shops(crowd, ratio, roles):
+def test_ratio_to_shops_of_1_or_0_is_all_or_none(crowd, ratio, roles):
     plan = crowd(f"workload.to_shop_ratio={ratio}")
     assert {plan["phones"]["role"][to] for to in plan["workload"]["to_phone"]} == roles
 
 
-def test_a_person_stays_with_his_shops_and_acquaintances(crowd):
+def test_person_pays_the_same_shops_and_acquaintances(crowd):
     plan = crowd("workload.shops_visited=2", "workload.acquaintances=3", "devices[2].count=50")
     work, role = columns(plan), plan["phones"]["role"]
     met = {}
@@ -217,7 +217,7 @@ def test_the_power_law_against_numerical_integration():
 
 
 def rows(plan):
-    """Return what each person does, without whom he pays."""
+    """Return what each person does, without whom they pay."""
     kept = zip(
         *(plan["workload"][key] for key in ("time_s", "amount_cents", "conduct")),
         *(plan["proximity"][key] for key in ("time_s", "duration_s", "link")),
@@ -231,7 +231,7 @@ def rows(plan):
     return found
 
 
-def test_a_person_more_leaves_what_the_others_do(market):
+def test_added_person_leaves_payments_of_others(market):
     few, more = (build_plan(market(f"devices[1].count={count}"), 0) for count in (12, 13))
     before, after = rows(few), rows(more)
     assert PERSONS in after
@@ -246,7 +246,7 @@ def test_a_person_more_leaves_what_the_others_do(market):
     assert moved < 0.1 * sum(map(len, before.values()))
 
 
-def test_a_shop_more_leaves_everything_but_who_goes_there(market):
+def test_added_shop_changes_only_who_pays_it(market):
     few, more = (build_plan(market(f"devices[2].count={count}"), 0) for count in (7, 8))
     before, after = rows(few), rows(more)
     for person, was in before.items():

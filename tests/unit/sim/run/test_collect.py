@@ -76,7 +76,7 @@ def test_the_point_is_that_of_the_sweep(sweep_file, points, scenario, tmp_path):
     assert len(missing) == 3
 
 
-def test_what_is_missing_is_said_and_exit_4(cli, sweep_file, points, tmp_path):
+def test_missing_runs_are_exit_4(cli, sweep_file, points, tmp_path):
     done = cli("sweep", "collect", sweep_file, "-o", "all.parquet")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (

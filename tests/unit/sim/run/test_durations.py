@@ -28,7 +28,7 @@ def has_room(out, in_s, run="this", repetitions=1, jobs=1):
     return limit(out, in_s, jobs).has_room_for(out / "small" / run, repetitions)
 
 
-def test_what_nobody_knows_is_begun_until_the_limit(tmp_path):
+def test_run_of_unknown_length_starts_before_the_limit(tmp_path):
     assert has_room(tmp_path, 0)
     assert not has_room(tmp_path, -1)
 
@@ -56,7 +56,7 @@ def test_repetitions_share_the_cores_that_there_are(tmp_path, note, jobs, in_s, 
     assert has_room(tmp_path, in_s, repetitions=8, jobs=jobs) is fits
 
 
-def test_what_others_note_meanwhile_counts(tmp_path, note):
+def test_durations_noted_by_other_processes_count(tmp_path, note):
     soon = limit(tmp_path, 10)
     assert soon.has_room_for(tmp_path / "small" / "this", 1)
     note("another", 9)

@@ -192,7 +192,7 @@ def test_a_not_finite_metric_is_refused(scenario, tmp_path, fake_engine):
     assert names(tmp_path / "runs" / "small") == []
 
 
-def test_building_renames_last(tmp_path):
+def test_run_directory_appears_by_a_final_rename(tmp_path):
     target = tmp_path / "run"
     with rundir.lock(target), rundir.building(target) as aside:
         (aside / "file").write_text("x")
@@ -242,7 +242,7 @@ def test_a_lock_that_another_has_is_busy(tmp_path, monkeypatch, number):
         pass
 
 
-def test_who_only_asks_is_in_the_way_of_no_run(tmp_path, monkeypatch):
+def test_shared_lock_delays_a_run_without_failing_it(tmp_path, monkeypatch):
     lock = tmp_path / ".lock-run"
     lock.write_text("99999")
     with lock.open() as asking:
@@ -255,7 +255,7 @@ def test_who_only_asks_is_in_the_way_of_no_run(tmp_path, monkeypatch):
     assert not rundir.is_held(tmp_path / "run")
 
 
-def test_who_asks_for_good_is_not_waited_for(tmp_path, monkeypatch):
+def test_shared_lock_that_stays_is_given_up(tmp_path, monkeypatch):
     pauses = []
     monkeypatch.setattr(rundir.time, "sleep", pauses.append)
     with (tmp_path / ".lock-run").open("w") as asking:
@@ -265,7 +265,7 @@ def test_who_asks_for_good_is_not_waited_for(tmp_path, monkeypatch):
     assert 0 < len(pauses) <= 1000
 
 
-def test_in_a_file_nothing_is_held(tmp_path):
+def test_path_below_a_file_is_not_locked(tmp_path):
     (tmp_path / "file").write_text("")
     assert not rundir.is_held(tmp_path / "file" / "run")
 
@@ -329,7 +329,7 @@ def test_progress_is_told(scenario, tmp_path):
     assert runner.repetition_count(tasks) == 0
 
 
-def test_what_progress_raises_comes_back_when_the_child_has_ended(scenario, tmp_path, fake_engine):
+def test_error_of_a_progress_callback_is_raised_after_the_child(scenario, tmp_path, fake_engine):
     told, ended = [], tmp_path / "ended"
     fake_engine.setenv("FAKE_CHATTER", "1")
     fake_engine.setenv("FAKE_LOG", str(ended))
@@ -354,7 +354,7 @@ def test_what_progress_raises_comes_back_when_the_child_has_ended(scenario, tmp_
     assert ended.exists()
 
 
-def test_a_timeout_for_sockets_of_the_users_program_is_not_ours(scenario, tmp_path, fake_engine):
+def test_default_socket_timeout_of_the_user_does_not_apply(scenario, tmp_path, fake_engine):
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(0.001)
     try:
@@ -364,7 +364,7 @@ def test_a_timeout_for_sockets_of_the_users_program_is_not_ours(scenario, tmp_pa
     assert rundir.is_complete(directory)
 
 
-def test_who_forks_and_is_killed_is_replaced(scenario, tmp_path, fake_engine):
+def test_killed_fork_server_is_replaced(scenario, tmp_path, fake_engine):
     tasks = runner.tasks_of(load(scenario), tmp_path)
     jobs = [
         {
@@ -384,7 +384,7 @@ def test_who_forks_and_is_killed_is_replaced(scenario, tmp_path, fake_engine):
     assert not (tmp_path / "failed").exists()
 
 
-def test_who_puts_runs_together_and_is_killed_is_an_outcome(scenario, tmp_path, fake_engine):
+def test_killed_assembly_is_a_failed_outcome(scenario, tmp_path, fake_engine):
     fake_engine.setenv("FAKE_ASSEMBLY", "killed")
     tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
     outcomes = runner.run_tasks(tasks, 2, keep_going=True)
@@ -393,7 +393,7 @@ def test_who_puts_runs_together_and_is_killed_is_an_outcome(scenario, tmp_path, 
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_at_most_so_many_children(scenario, tmp_path, fake_engine, jobs):
+def test_children_never_exceed_jobs(scenario, tmp_path, fake_engine, jobs):
     """Two rungs of four repetitions would be four children at a time, for all that pools bound."""
     live, most = set(), []
     pairs = threading.Barrier(jobs, timeout=60)

@@ -165,7 +165,7 @@ def test_a_sweep_reads_its_scenario_and_a_profile_once(sweep_file, tmp_path, mon
     }
 
 
-def test_who_has_an_invalid_point_refuses_it_and_a_check_has_all(cli, sweep_file, tmp_path):
+def test_shard_checks_its_own_points_and_check_all_points(cli, sweep_file, tmp_path):
     sweep_file.write_text(SWEEP.replace('"4/s"', '"4000/s"'))
     with pytest.raises(ScenarioError, match="floors to a sleep of 0 ms"):
         sweep.load_sweep(sweep_file, tmp_path / "runs", 5, 12)
@@ -317,9 +317,7 @@ def busy_and_there(small_sweep, out):
     return folder / busy[0].rungs[0].name
 
 
-def test_what_another_process_is_at_is_exit_4_and_not_printed(
-    fake_cli, fake_engine, small_sweep, tmp_path
-):
+def test_run_held_by_another_process_is_exit_4(fake_cli, fake_engine, small_sweep, tmp_path):
     held = busy_and_there(small_sweep, tmp_path / "runs")
     with rundir.lock(held):
         done = fake_cli("sweep", "run", small_sweep)
@@ -380,7 +378,7 @@ def test_a_shard_without_points_says_so(cli, small_sweep):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "nothing to run\n")
 
 
-def test_a_plan_writes_nothing_and_so_blames_no_target(cli, small_sweep, tmp_path):
+def test_sweep_plan_does_not_check_the_target(cli, small_sweep, tmp_path):
     (tmp_path / "file").write_text("")
     done = cli("sweep", "plan", small_sweep, "--out", "file")
     assert (done.returncode, done.stderr) == (0, "")
@@ -396,7 +394,7 @@ def test_a_directory_of_several_points_is_printed_once(fake_cli, small_sweep):
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_the_remedy_names_what_was_asked_for(cli, small_sweep):
+def test_suggested_command_repeats_the_given_options(cli, small_sweep):
     done = cli("sweep", "collect", small_sweep, "-o", "a.csv", "--out", "my runs", "--shard", "1/6")
     assert done.returncode == 4
     line = f"pocketsim sweep run {small_sweep} --out 'my runs' --shard 1/6"

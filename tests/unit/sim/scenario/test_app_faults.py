@@ -43,7 +43,7 @@ def faults(resolved):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_they_act_in_the_published_experiments(root, name):
+def test_faults_are_active_in_published_experiments(root, name):
     path = root / f"pocketsim/scenarios/{name}.toml"
     document = load(path)
     assert document.scenario.transport.app_faults is None
@@ -54,14 +54,14 @@ def test_they_act_in_the_published_experiments(root, name):
 
 
 @pytest.mark.parametrize("overrides", NOT_THE_EXPERIMENT)
-def test_they_act_nowhere_else_unasked(scenario, overrides):
+def test_faults_are_inactive_elsewhere_by_default(scenario, overrides):
     assert faults(resolved(scenario, KEEP))
     assert not faults(resolved(scenario, *overrides))
     assert not warnings(load(scenario, overrides))
 
 
 @pytest.mark.parametrize("overrides", NOT_THE_EXPERIMENT)
-def test_they_act_where_asked_under_a_warning(scenario, overrides):
+def test_faults_asked_for_elsewhere_are_warned_of(scenario, overrides):
     overrides = [*overrides, "transport.app_faults=true"]
     assert faults(resolved(scenario, *overrides))
     ((key_path, text),) = warnings(load(scenario, overrides))
@@ -69,7 +69,7 @@ def test_they_act_where_asked_under_a_warning(scenario, overrides):
     assert "two paced phones that trade for 25 s" in text
 
 
-def test_they_can_be_switched_off(scenario):
+def test_faults_can_be_switched_off(scenario):
     off = [KEEP, "transport.app_faults=false"]
     assert not faults(resolved(scenario, *off))
     assert not warnings(load(scenario, off))
@@ -78,7 +78,7 @@ def test_they_can_be_switched_off(scenario):
     assert {**with_, "transport": 0} == {**without, "transport": 0}
 
 
-def test_who_keeps_no_connection_is_the_same_run(scenario):
+def test_faults_change_nothing_without_kept_connections(scenario):
     asked = ["transport.app_faults=true", POISSON]
     for mode in ("udp", "quic_reconnect", "tftp"):
         settings = [POISSON, f"transport.mode={mode}"]

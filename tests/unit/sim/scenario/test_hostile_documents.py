@@ -21,7 +21,7 @@ from pocketsim.calibration.fit import probe_report, split
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.inverse import document as fit_document
-from pocketsim.calibration.inverse import places
+from pocketsim.calibration.inverse import key_paths
 from pocketsim.sim.base.documents import key_path
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation, profile
@@ -74,7 +74,7 @@ def read_report(path):
 
 
 def read_fit(path):
-    places.read(fit_document.load(path))
+    key_paths.read(fit_document.load(path))
 
 
 def read_scenario(path):
@@ -224,7 +224,7 @@ def test_the_originals_are_read(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("drawn", [damage, altered])
 @pytest.mark.parametrize("name", READERS)
-def test_what_is_wrong_is_refused_in_a_line(name, drawn):
+def test_invalid_documents_are_refused_in_one_line(name, drawn):
     @SOME
     @given(drawn(name))
     def check(content):

@@ -35,7 +35,7 @@ def test_a_loop_whose_sends_cost_nothing_is_refused_with_their_number(cli, scena
         )
 
 
-def test_a_shorter_run_of_such_a_loop_is_none_too_many(scenario):
+def test_shorter_run_of_a_free_loop_is_accepted(scenario):
     eva = of("transfer", "eva")
     resolve(load(scenario, [*eva, "run.duration=50ms"]))
     with pytest.raises(ScenarioError) as caught:
@@ -94,7 +94,7 @@ def test_no_more_tasks_than_a_run_may_hold(scenario):
         ('{kind="paced", rate="900/s", payload="1B"}', "workload.rate 3.2e+07 proposals 2 h"),
     ],
 )
-def test_what_takes_hours_is_said(scenario, workload, asks):
+def test_runs_of_hours_are_warned_of(scenario, workload, asks):
     overrides = [f"workload={workload}", "run.duration=10h", 'transport.mode=["udp", "quic_keep"]']
     found = warnings(load(scenario, overrides))
     if asks is None:
@@ -108,7 +108,7 @@ def test_what_takes_hours_is_said(scenario, workload, asks):
     assert found == [(place, said)]
 
 
-def test_what_phones_that_are_off_would_take_is_said_to_be_that(scenario):
+def test_warning_of_hours_assumes_all_phones_are_on(scenario):
     law = '{distribution="weibull", shape=1, scale="1h"}'
     overrides = ['workload={kind="poisson", rate="480/s", payload="1B"}', "run.duration=10h"]
     overrides += [f"churn={{session={law}, gap={law}}}", 'transport.mode="quic_keep"']
@@ -117,6 +117,6 @@ def test_what_phones_that_are_off_would_take_is_said_to_be_that(scenario):
 
 
 @pytest.mark.parametrize("mode", plans.TRANSPORTS)
-def test_every_transport_has_a_time(scenario, mode):
+def test_every_transport_has_an_estimated_duration(scenario, mode):
     most = ["workload={kind='poisson', rate='6900/s', payload='1B'}", "run.duration=1h"]
     assert warnings(load(scenario, [*most, f"transport.mode={mode}"]))

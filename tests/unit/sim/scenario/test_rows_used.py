@@ -1,4 +1,4 @@
-"""How much of a file of one's own a run uses, from which moment on, and what is said of it."""
+"""How much of a user's file a run uses, from which moment on, and what is said of it."""
 
 import json
 
@@ -137,7 +137,7 @@ def test_timestamps_of_parquet_are_moments(tmp_path, zone):
         (("2013-12-02T11:00:20Z",), 2, "time_s is 2013-12-02T11:00:20Z; the run is from 0 to"),
     ],
 )
-def test_what_is_no_moment_is_refused_with_its_row(bring, dates, row_, reason):
+def test_invalid_timestamp_is_refused_with_its_row(bring, dates, row_, reason):
     with pytest.raises(ScenarioError) as caught:
         bring("trades", [(date, date) for date in dates])
     assert caught.value.key_path == f"row {row_}"

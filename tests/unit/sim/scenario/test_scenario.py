@@ -78,7 +78,7 @@ def test_missing_file_suggests_its_neighbour(scenario):
         load(scenario.with_name("smal.toml"))
 
 
-def test_not_utf8(tmp_path):
+def test_scenario_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_bytes(b"title = '\xff'")
     with pytest.raises(ScenarioError, match="not UTF-8"):
@@ -93,7 +93,7 @@ def test_not_utf8(tmp_path):
         ("workload.rate=[1/s, 2/s]", [1.0, 2.0]),
     ],
 )
-def test_an_override_replaces_the_ladder(scenario, override, expected):
+def test_override_replaces_a_list(scenario, override, expected):
     rungs = resolve(load(scenario, [override]))
     assert [rung.resolved["rung"]["rate_per_s"] for rung in rungs] == expected
 
@@ -391,13 +391,13 @@ def test_resolved_survives_json(scenario):
 
 
 @pytest.mark.parametrize("pacing_rate", [("floored_ms", 16, 0.062), ("batch_1024ms", 16, 0.064)])
-def test_pacing(scenario, pacing_rate):
+def test_pacing_rounds_the_interval(scenario, pacing_rate):
     pacing, rate, interval_s = pacing_rate
     settings = [f"workload.pacing={pacing}", f"workload.rate={rate}/s"]
     assert resolve(load(scenario, settings))[0].resolved["workload"]["interval_s"] == interval_s
 
 
-def test_transport_switch(scenario):
+def test_transport_mode_selects_its_options(scenario):
     def transport(mode):
         return resolve(load(scenario, [f"transport.mode={mode}"]))[0].resolved["transport"]
 

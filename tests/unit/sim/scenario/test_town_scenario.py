@@ -160,7 +160,7 @@ def test_mistakes_are_named(tmp_path, market_text, mistake):
 
 
 @pytest.mark.parametrize("hour", [0, 5])
-def test_what_is_asked_for_follows_the_hours_of_the_day(tmp_path, market_text, hour):
+def test_expected_payments_follow_the_hours_of_the_day(tmp_path, market_text, hour):
     """All of a day is paid in one hour: in that of the run, or in another."""
     hours = [24.0 if at == hour else 0.0 for at in range(24)]
     path = tmp_path / "day.toml"
@@ -198,7 +198,7 @@ STRAY = [
 
 
 @pytest.mark.parametrize(("old", "new", "key_path", "reason"), STRAY)
-def test_what_belongs_to_a_town_is_refused_elsewhere(scenario, old, new, key_path, reason):
+def test_options_of_a_town_are_refused_elsewhere(scenario, old, new, key_path, reason):
     scenario.write_text(scenario.read_text().replace(old, new, 1))
     with pytest.raises(ScenarioError) as caught:
         load(scenario)
@@ -272,7 +272,7 @@ def test_amounts_are_cents_and_options_have_defaults(root):
     assert resolved["workload"]["amount"]["mean_cents"] == 2470
 
 
-def test_payments_are_a_ladder_of_rungs(root):
+def test_list_of_payments_makes_several_rungs(root):
     path = root / "pocketsim/scenarios/tokens/market.toml"
     rungs = resolve(load(path, ['workload.payments=["1.1/day", "3/h"]']))
     assert [rung.resolved["workload"]["payments_per_s"] for rung in rungs] == [

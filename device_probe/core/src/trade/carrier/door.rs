@@ -1,6 +1,6 @@
 //! The door of the QUIC port: what [`Places`] decides, told to those whom it concerns.
 //!
-//! Whoever has a place hears when it is taken away, and gives it back however he ends.
+//! A guest that has a place hears when it is taken away, and gives it back however it ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -43,7 +43,7 @@ pub(crate) struct QuicCounts {
     pub(in crate::trade) broken: AtomicU64,
 }
 
-/// Whether somebody has introduced himself to control from there.
+/// Whether a peer has introduced itself to control from there.
 pub(crate) type Knows<'a> = &'a (dyn Fn(Prefix) -> bool + Sync);
 
 /// Serve until `stop` is raised, on such threads and this one.

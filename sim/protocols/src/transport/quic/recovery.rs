@@ -282,9 +282,9 @@ mod tests {
             ("and was probed for", probed_flight, Some(1.0 + 8.0 * 0.999)),
             ("a packet counts as lost first", lossy_flight, Some(1.5)),
             ("no data the peer cannot read", with_data, None),
-            ("data that he can", confirmed, Some(1.0 + 0.999 + 0.025)),
+            ("data that it can", confirmed, Some(1.0 + 0.999 + 0.025)),
             ("a client may be all that moves", client, Some(5.0 + 0.999)),
-            ("he has the flight", answered, None),
+            ("it has the flight", answered, None),
             ("a server that may send nothing", blocked_flight, None),
         ];
         for (what, make, due_s) in cases {

@@ -1,0 +1,124 @@
+"""What the engine tells of a repetition beside its trace. What it means, `sim.metrics` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Waits(TypedDict):
+    """How long datagrams waited in the queues of all radios of a direction.
+
+    Datagrams that were `taken`, and `refused` for want of room; the sum of the waits, and their
+    median and 95th percentile, None of nothing.
+    """
+
+    taken: int
+    refused: int
+    sum_s: float
+    p50_s: float | None
+    p95_s: float | None
+
+
+class Standing(TypedDict):
+    """How many transactions there are, how many were stored, how many of the others lost."""
+
+    sent: int
+    stored: int
+    lost: int
+
+
+class Sizes(TypedDict):
+    """Sizes in bytes; None of nothing."""
+
+    min: int | None
+    max: int | None
+    sum: int
+
+
+class Spread(TypedDict):
+    """Durations in seconds: their sum, and columns of the buckets that have some, in order."""
+
+    sum_s: float
+    from_s: list[float]
+    to_s: list[float]
+    count: list[int]
+
+
+class Completion(TypedDict):
+    """Of what the log has sent: watched to the end, the same of what was done, and send to store.
+
+    Empty where the log was full before the end.
+    """
+
+    watched: Spread
+    done_watched: Spread
+    done: Spread
+
+
+class Transfers(TypedDict):
+    """Messages that were stored; `timed` are those whose first block came some time before."""
+
+    first_s: float | None
+    last_s: float | None
+    later_bytes: int
+    bytes_per_s_sum: float
+    timed: int
+
+
+class AggregateSummary(TypedDict):
+    """What the engine's ledger comes to, instead of a trace (sim/engine/src/record/summary.rs).
+
+    `observed` has by name how often it was, and the sum of its values.
+    """
+
+    send_count: int
+    store_count: int
+    first_s: float | None
+    last_s: float | None
+    blocks: Sizes
+    all: Standing
+    lost: dict[str, int]
+    logged: Standing
+    rtt: Spread
+    processing: Spread
+    delivery: Spread
+    completion: Completion
+    quantile_error: float
+    deliveries_sent: int
+    observed: dict[str, tuple[int, int]]
+    transfers: Transfers
+    held_max: int
+    forgotten: int
+    stores_unheld: int
+
+
+class EngineOutput(TypedDict):
+    """What the engine tells of one repetition beside its trace; empty where nothing was told.
+
+    `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
+    token is worth that somebody signed over and kept, by serial, `energy_j` joules by component,
+    `waits` those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom
+    functions made of its rows, None for what is undefined, `ledger` what its rows come to where
+    they were not kept.
+    """
+
+    counters: Mapping[str, int]
+    cpu_s: Mapping[str, float]
+    kept_cents: Mapping[str, int]
+    energy_j: Mapping[str, float]
+    waits: Mapping[str, Waits]
+    own: Mapping[str, float | None]
+    ledger: NotRequired[AggregateSummary]
+
+
+NOTHING: EngineOutput = {
+    "counters": {},
+    "cpu_s": {},
+    "kept_cents": {},
+    "energy_j": {},
+    "waits": {},
+    "own": {},
+}
