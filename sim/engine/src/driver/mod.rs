@@ -300,7 +300,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A loop sleeps until its next round. A thread that is late goes on with the core that it has.
     fn end_round(&mut self, number: u32) {
         let (phone, date_s) = self.schedule.sleep(&self.context, number);
-        if date_s <= self.context.now() && self.executor.takes_turns(phone) {
+        if date_s <= self.context.now() && self.executor.cpu.takes_turns(phone) {
             return self.start_round(number);
         }
         self.context.push(date_s, Due::Loop(number));

@@ -1,31 +1,84 @@
-//! Core time and waits of lanes: what the world spends for them, and when they are free again.
+//! Core time and waits of lanes: what the world spends for them.
 //!
-//! What deliberately does not live here: what an operation costs ([`crate::cost::table`]), and how cores are
-//! shared, which is the world's.
+//! What deliberately does not live here: what an operation costs ([`crate::cost::table`]), how cores are
+//! shared, which is the world's, and when a lane goes on ([`crate::phone::executor`]).
 
 use pocketsim_protocols::contract::{Application, Lane, Operation, Seconds, Transport};
+use slab::Slab;
 
-use crate::cost::table::{Cost, Priced};
+use crate::cost::idle::Idle;
+use crate::cost::phases::Phases;
+use crate::cost::table::{Cost, CostTable, Priced};
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::forwarding::FORWARDING;
-use crate::phone::executor::{Executor, Work};
+use crate::phone::Phone;
+use crate::plan::{Plan, Profile};
 use crate::record::recorder::Recorder;
 use crate::resources::{CpuDemand, Thread, World};
 
-impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
-    /// Spends this operation as one piece of work with those that follow it
+/// What phones compute, and what that costs them.
+pub(crate) struct CpuWork {
+    /// By profile.
+    pub(crate) costs: Vec<CostTable>,
+    /// Since when phones rest.
+    pub(crate) idle: Idle,
+    /// How fast phones are for the time being.
+    phases: Phases,
+    /// By token; what has ended leaves its token to what begins next.
+    works: Slab<Work>,
+    threads_first: bool,
+    /// By phone, whose cores it uses; empty if each has its own.
+    cores_of: Vec<u32>,
+    /// By phone, whether threads take turns on the only core; nowhere in a world without turns.
+    takes_turns: Vec<bool>,
+}
+
+/// Work that the world spends for a lane.
+pub(crate) struct Work {
+    pub(crate) phone: u32,
+    pub(crate) lane: Lane,
+    pub(crate) epoch: u32,
+    /// What the lane waits for after the core is done.
+    pub(crate) wait_s: Seconds,
+    /// What the lane gets when its thread comes to this, which is nothing but that.
+    pub(crate) in_turn: Option<u32>,
+}
+
+impl CpuWork {
+    /// Of phones that do nothing yet.
+    pub(crate) fn new(plan: &Plan, takes_turns: bool) -> Self {
+        let own = plan.protocol.own_operations.len();
+        let table = |profile| CostTable::new(profile, own);
+        let costs: Vec<_> = plan.profiles.iter().map(table).collect();
+        let in_turn = |profile: &Profile| takes_turns && profile.takes_turns();
+        let (phones, cores_of) = (&plan.phones.profile, &plan.phones.cores_of);
+        let on_turns = |phone: usize| {
+            let host = cores_of.get(phone).map_or(phone, |&host| host as usize);
+            in_turn(&plan.profiles[phones[host] as usize])
+        };
+        Self {
+            idle: Idle::new(plan, &costs),
+            phases: Phases::new(plan),
+            costs,
+            works: Slab::new(),
+            threads_first: plan.transport.threads_first,
+            cores_of: cores_of.clone(),
+            takes_turns: (0..phones.len()).map(on_turns).collect(),
+        }
+    }
+
+    /// Charges this operation as one piece of work with those that follow it
     /// directly and use as many threads.
-    pub(crate) fn charge<W: World>(
+    pub(crate) fn charge<A: Application, T: Transport<A::Block>, W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,
-        phone: u32,
+        (phone, state): (u32, &mut Phone<A, T>),
         at: usize,
         operation: (Priced, u32),
     ) {
         let now = context.now();
         let phase = self.phases.factor(phone, now);
-        let state = &mut self.phones[phone as usize];
         let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
             let cost = self.idle.paced(phone, work.0, hot, costs, now).times(phase);
@@ -33,123 +86,48 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             cost
         };
         let drawn = state.draw_work(at, operation, &self.costs, draw);
-        self.occupy(context, recorder, phone, at, drawn);
+        self.occupy(context, recorder, (phone, state), at, drawn);
     }
 
-    /// Keeps a lane busy with what was drawn, on so many threads.
-    pub(crate) fn occupy<W: World>(
+    /// Wakes a lane for an operation, which takes so many times as long as it is priced.
+    pub(crate) fn charge_wakeup<A: Application, T: Transport<A::Block>, W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,
-        phone: u32,
+        (phone, state): (u32, &mut Phone<A, T>),
         at: usize,
-        drawn: (Cost, u32),
+        (work, ratio): ((Priced, u32), f64),
     ) {
-        let lane = self.phones[phone as usize].lane(at).lane();
-        let thread = self.thread_of(phone, lane);
-        self.occupy_as(context, recorder, phone, at, drawn, thread);
-    }
-
-    /// The same, on this thread.
-    pub(crate) fn occupy_as<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        recorder: &mut Recorder,
-        phone: u32,
-        at: usize,
-        (cost, threads): (Cost, u32),
-        thread: Thread,
-    ) {
-        recorder.compute(phone, cost.cpu_s);
-        if cost.is_free() {
-            return;
-        }
-        self.idle.begin(phone);
-        let lane = self.phones[phone as usize].lane(at);
-        lane.set_busy(true);
-        recorder.begin_work(context.now(), phone, lane.lane());
-        let work = Work {
-            phone,
-            lane: lane.lane(),
-            epoch: context.epoch(phone),
-            wait_s: cost.wait_s,
-            in_turn: None,
-        };
-        if cost.cpu_s > 0.0 {
-            let demand = CpuDemand {
-                cpu_s: cost.cpu_s,
-                threads,
-                priority: self.priority(&work),
-                thread,
-            };
-            context.spend(self.works.insert(work) as u32, phone, demand);
-        } else {
-            work.wait(context);
-        }
-    }
-
-    /// What it takes to wake a phone for a datagram, so many times as long as it is priced.
-    pub(crate) fn charge_wakeup<W: World>(
-        &mut self,
-        context: &SimContext<W>,
-        recorder: &mut Recorder,
-        phone: u32,
-        work: (Priced, u32),
-        ratio: f64,
-    ) -> Cost {
-        let ratio = ratio * self.phases.factor(phone, context.now());
-        let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
-        recorder.operate(work, cost);
-        cost
+        let cost = self.draw_wakeup(context, recorder, (phone, state), work, ratio);
+        self.occupy(context, recorder, (phone, state), at, (cost, 1));
     }
 
     /// The core that a lane has slept on is interrupted, whoever computes there.
-    pub(crate) fn interrupt<W: World>(
+    pub(crate) fn charge_interrupt<A: Application, T: Transport<A::Block>, W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,
-        phone: u32,
+        (phone, state): (u32, &mut Phone<A, T>),
         at: usize,
     ) {
         let work = (Operation::TimerInterrupt.into(), 0);
-        let cost = self.charge_wakeup(context, recorder, phone, work, 1.0);
-        self.occupy_as(context, recorder, phone, at, (cost, 1), Thread::Interrupt);
+        let cost = self.draw_wakeup(context, recorder, (phone, state), work, 1.0);
+        self.occupy_as(
+            context,
+            recorder,
+            (phone, state),
+            at,
+            (cost, 1),
+            Thread::Interrupt,
+        );
     }
 
-    /// The weight of a lane's work when the phone's cores are shared.
-    ///
-    /// Between threads alone weights are equal and need not be told, which spares
-    /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
-    /// cores may meet tasks of others.
-    fn priority(&self, work: &Work) -> f64 {
-        let is_thread = work.lane.0 < Lane::FIRST_TASK || work.lane == FORWARDING;
-        let may_meet_tasks =
-            !self.cores_of.is_empty() || self.phones[work.phone as usize].has_tasks();
-        if self.threads_first && is_thread && may_meet_tasks {
-            THREAD_PRIORITY
-        } else {
-            1.0
-        }
-    }
-
-    /// The thread that a lane is of, where that matters.
-    fn thread_of(&mut self, phone: u32, lane: Lane) -> Thread {
-        Thread::Number(match self.takes_turns(phone) && lane != FORWARDING {
-            true => self.number_of_thread(phone, lane),
-            false => lane.0,
-        })
-    }
-
-    pub(crate) fn number_of_thread(&mut self, phone: u32, lane: Lane) -> u32 {
-        self.phones[phone as usize].transport().thread_of(lane).0
-    }
-
-    /// Spends what a phone's forwarding thread takes for a datagram.
-    pub(crate) fn forward<W: World>(
+    /// A phone's forwarding thread takes so long for a datagram.
+    pub(crate) fn charge_forwarding<A: Application, T: Transport<A::Block>, W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,
-        phone: u32,
+        (phone, state): (u32, &mut Phone<A, T>),
         cpu_s: Seconds,
     ) {
         recorder.compute(phone, cpu_s);
@@ -160,71 +138,161 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             wait_s: 0.0,
             in_turn: None,
         };
+        let priority = self.priority(FORWARDING, state);
+        self.spend(
+            context,
+            work,
+            cpu_s,
+            1,
+            priority,
+            self.thread_of((phone, state), FORWARDING),
+        );
+    }
+
+    /// Nothing but an input waits for a thread, and for the core.
+    pub(crate) fn queue_in_turn<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        (phone, lane): (u32, Lane),
+        input: u32,
+        thread: Thread,
+    ) {
+        let work = Work {
+            phone,
+            lane,
+            epoch: context.epoch(phone),
+            wait_s: 0.0,
+            in_turn: Some(input),
+        };
+        self.spend(context, work, 0.0, 1, 1.0, thread);
+    }
+
+    /// The world has spent it, or failed it.
+    pub(crate) fn end(&mut self, token: u32) -> Work {
+        self.works.remove(token as usize)
+    }
+
+    /// Whether the threads of a phone take turns on the only core, its own or another's.
+    pub(crate) fn takes_turns(&self, phone: u32) -> bool {
+        self.takes_turns[phone as usize]
+    }
+
+    fn draw_wakeup<A: Application, T: Transport<A::Block>, W: World>(
+        &mut self,
+        context: &SimContext<W>,
+        recorder: &mut Recorder,
+        (phone, state): (u32, &mut Phone<A, T>),
+        work: (Priced, u32),
+        ratio: f64,
+    ) -> Cost {
+        let ratio = ratio * self.phases.factor(phone, context.now());
+        let cost = state.draw_wake(work, ratio, &self.costs);
+        recorder.operate(work, cost);
+        cost
+    }
+
+    /// Keeps a lane busy with what was drawn, on so many threads.
+    fn occupy<A: Application, T: Transport<A::Block>, W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        (phone, state): (u32, &mut Phone<A, T>),
+        at: usize,
+        drawn: (Cost, u32),
+    ) {
+        let lane = state.lane(at).lane();
+        let thread = self.thread_of((phone, state), lane);
+        self.occupy_as(context, recorder, (phone, state), at, drawn, thread);
+    }
+
+    /// The same, on this thread.
+    fn occupy_as<A: Application, T: Transport<A::Block>, W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        (phone, state): (u32, &mut Phone<A, T>),
+        at: usize,
+        (cost, threads): (Cost, u32),
+        thread: Thread,
+    ) {
+        recorder.compute(phone, cost.cpu_s);
+        if cost.is_free() {
+            return;
+        }
+        self.idle.begin(phone);
+        let lane = state.lane(at);
+        lane.set_busy(true);
+        let lane = lane.lane();
+        recorder.begin_work(context.now(), phone, lane);
+        let work = Work {
+            phone,
+            lane,
+            epoch: context.epoch(phone),
+            wait_s: cost.wait_s,
+            in_turn: None,
+        };
+        if cost.cpu_s > 0.0 {
+            let priority = self.priority(lane, state);
+            self.spend(context, work, cost.cpu_s, threads, priority, thread);
+        } else {
+            work.wait(context);
+        }
+    }
+
+    fn spend<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        work: Work,
+        cpu_s: Seconds,
+        threads: u32,
+        priority: f64,
+        thread: Thread,
+    ) {
+        let phone = work.phone;
         let demand = CpuDemand {
             cpu_s,
-            threads: 1,
-            priority: self.priority(&work),
-            thread: self.thread_of(phone, FORWARDING),
+            threads,
+            priority,
+            thread,
         };
         context.spend(self.works.insert(work) as u32, phone, demand);
     }
 
-    /// The world has spent what a lane asked for, or a forwarding thread: its phone, if that stayed on.
-    pub(crate) fn end_work<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        recorder: &mut Recorder,
-        token: u32,
-    ) -> Option<u32> {
-        let work = self.works.remove(token as usize);
-        if let Some(input) = work.in_turn.map(|key| self.in_turn.remove(key as usize)) {
-            if context.epoch(work.phone) == work.epoch {
-                self.post(work.phone, work.lane, input);
-            }
-            return None;
-        }
-        if work.lane == FORWARDING {
-            return (context.epoch(work.phone) == work.epoch).then_some(work.phone);
-        }
-        if work.wait_s > 0.0 {
-            work.wait(context);
-        } else {
-            self.free(context, recorder, work.phone, work.lane, work.epoch);
-        }
-        None
-    }
-
-    /// The world has failed what a lane asked for: its phone is off.
-    pub(crate) fn forget_work(&mut self, token: u32) {
-        let work = self.works.remove(token as usize);
-        if let Some(key) = work.in_turn {
-            // A request names what its machine still has, and gives back when it is shut down; alarms
-            // are set anew.
-            self.in_turn.remove(key as usize);
-        }
-    }
-
-    /// Work that a lane began in `epoch` is over.
-    pub(crate) fn free<W: World>(
-        &mut self,
-        context: &SimContext<W>,
-        recorder: &mut Recorder,
-        phone: u32,
+    /// The weight of a lane's work when the phone's cores are shared.
+    ///
+    /// Between threads alone weights are equal and need not be told, which spares
+    /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
+    /// cores may meet tasks of others.
+    fn priority<A: Application, T: Transport<A::Block>>(
+        &self,
         lane: Lane,
-        epoch: u32,
-    ) {
-        if context.epoch(phone) == epoch {
-            recorder.end_work(context.now(), phone, lane);
-            self.phones[phone as usize].free(lane);
-            self.idle.end(phone, context.now());
-            self.ready.push_back((phone, lane));
+        state: &Phone<A, T>,
+    ) -> f64 {
+        let is_thread = lane.0 < Lane::FIRST_TASK || lane == FORWARDING;
+        let may_meet_tasks = !self.cores_of.is_empty() || state.has_tasks();
+        if self.threads_first && is_thread && may_meet_tasks {
+            THREAD_PRIORITY
+        } else {
+            1.0
         }
+    }
+
+    /// The thread that a lane is of, where that matters.
+    fn thread_of<A: Application, T: Transport<A::Block>>(
+        &self,
+        (phone, state): (u32, &mut Phone<A, T>),
+        lane: Lane,
+    ) -> Thread {
+        Thread::Number(match self.takes_turns(phone) && lane != FORWARDING {
+            true => state.number_of_thread(lane),
+            false => lane.0,
+        })
     }
 }
 
 impl Work {
     /// The lane waits without a core.
-    fn wait<W: World>(&self, context: &mut SimContext<W>) {
+    pub(crate) fn wait<W: World>(&self, context: &mut SimContext<W>) {
         let free_s = context.now() + self.wait_s;
         context.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
     }

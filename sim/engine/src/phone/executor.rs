@@ -10,52 +10,38 @@ use pocketsim_protocols::contract::{
     AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Reason,
     Seconds, Transport,
 };
-use slab::Slab;
 
 use crate::base::prefetch::prefetch;
 use crate::base::rng::Stream;
-use crate::cost::idle::Idle;
-use crate::cost::phases::Phases;
-use crate::cost::table::CostTable;
 use crate::events::sim_context::{Due, Layer, SimContext};
+use crate::network::forwarding::FORWARDING;
+use crate::phone::cpu_work::CpuWork;
 use crate::phone::keepalive::upkeep::Upkeeps;
 use crate::phone::lane::{Input, Next, Round, Spare, Step};
 use crate::phone::policy::{Policy, PolicyState, Verdict};
 use crate::phone::power_off::PowerOff;
 use crate::phone::send_window::SendWindow;
 use crate::phone::timers::Timers;
+use crate::phone::turns::Turns;
 use crate::phone::Phone;
-use crate::plan::{Plan, Profile};
+use crate::plan::Plan;
 use crate::record::recorder::Recorder;
 use crate::record::trace::Tally;
-use crate::resources::World;
+use crate::resources::{Thread, World};
 
 /// Runs the lanes of every phone of a run.
 pub(crate) struct Executor<A: Application, T: Transport<A::Block>> {
     pub(crate) phones: Vec<Phone<A, T>>,
-    /// By profile.
-    pub(crate) costs: Vec<CostTable>,
+    /// What they compute.
+    pub(crate) cpu: CpuWork,
     /// How much the receive buffer of a socket holds, by profile.
-    pub(crate) socket_bytes: Vec<u64>,
-    /// Whether threads take turns on the only core, by profile; nowhere in a world without turns.
-    pub(crate) take_turns: Vec<bool>,
-    /// Since when phones rest.
-    pub(crate) idle: Idle,
-    /// How fast phones are for the time being.
-    pub(crate) phases: Phases,
+    socket_bytes: Vec<u64>,
     /// Lanes with something to do, in the order they got it.
-    pub(crate) ready: VecDeque<(u32, Lane)>,
-    /// Lanes whose tasks have given another lane of their thread something to do, and are not over.
-    pub(crate) have_woken: Vec<(u32, Lane)>,
-    pub(crate) threads_first: bool,
+    ready: VecDeque<(u32, Lane)>,
+    /// What waits for a thread that takes turns with others.
+    turns: Turns<A, T>,
     timers: Timers,
-    /// By phone, whose cores it uses; empty if each has its own.
-    pub(crate) cores_of: Vec<u32>,
-    /// By token; what has ended leaves its token to what begins next.
-    pub(crate) works: Slab<Work>,
-    /// Inputs that wait until a thread comes to them (`turns.rs`).
-    pub(crate) in_turn: Slab<Input<A, T>>,
-    pub(crate) spare: Spare<A, T>,
+    spare: Spare<A, T>,
     /// Says when messages are handed to transports.
     policy: Option<PolicyState<A::Block>>,
     /// Of phones whose loops stop at so many.
@@ -64,17 +50,6 @@ pub(crate) struct Executor<A: Application, T: Transport<A::Block>> {
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,
-}
-
-/// Work that the world spends for a lane.
-pub(crate) struct Work {
-    pub(crate) phone: u32,
-    pub(crate) lane: Lane,
-    pub(crate) epoch: u32,
-    /// What the lane waits for after the core is done.
-    pub(crate) wait_s: Seconds,
-    /// What the lane gets when its thread comes to this, which is nothing but that.
-    pub(crate) in_turn: Option<u32>,
 }
 
 /// What a step of a lane asks of others.
@@ -92,28 +67,17 @@ pub(crate) enum Effect<B> {
 impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// With the idle lanes of `plan`'s phones, with the machines that `make` makes.
     pub(crate) fn new(plan: &Plan, takes_turns: bool, mut make: impl FnMut(u32) -> (A, T)) -> Self {
-        let own = plan.protocol.own_operations.len();
-        let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
             let costs = Stream::new(plan.seed, "cost", number);
             Phone::new(make(number), profile, costs)
         };
-        let costs: Vec<_> = plan.profiles.iter().map(table).collect();
-        let in_turn = |profile: &Profile| takes_turns && profile.takes_turns();
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
-            idle: Idle::new(plan, &costs),
-            phases: Phases::new(plan),
-            costs,
+            cpu: CpuWork::new(plan, takes_turns),
             socket_bytes: plan.socket_buffers_bytes().collect(),
-            take_turns: plan.profiles.iter().map(in_turn).collect(),
             ready: VecDeque::new(),
-            have_woken: Vec::new(),
-            threads_first: plan.transport.threads_first,
+            turns: Turns::new(),
             timers: Timers::new(plan.transport.options.timer_tick_s),
-            cores_of: plan.phones.cores_of.clone(),
-            works: Slab::new(),
-            in_turn: Slab::new(),
             spare: Spare::new(),
             policy: None,
             outstanding: SendWindow::new(&plan.workload),
@@ -157,16 +121,16 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             return Some(datagram);
         }
         let bytes = datagram.udp_payload_bytes;
-        let costs = &self.costs[phone.profile()];
+        let costs = &self.cpu.costs[phone.profile()];
         let receives = phone.lane(Lane::RECEIVE.0 as usize);
         if receives.is_idle() {
-            let rests = !costs.tells_rests() || self.idle.rests(to);
-            self.idle.wake(to, costs, now);
-            self.idle.rouse(to);
+            let rests = !costs.tells_rests() || self.cpu.idle.rests(to);
+            self.cpu.idle.wake(to, costs, now);
+            self.cpu.idle.rouse(to);
             for &operation in T::WAKES.iter().rev() {
                 let is_asked = operation == Operation::UdpWake || rests || costs.has_queued();
                 if is_asked && !costs.mean(operation, bytes).is_free() {
-                    let ratio = self.idle.wake_ratio(to, operation, costs, now);
+                    let ratio = self.cpu.idle.wake_ratio(to, operation, costs, now);
                     receives.push(Step::Wake(operation, bytes, ratio), &mut self.spare);
                 }
             }
@@ -190,7 +154,10 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
         recorder: &mut Recorder,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
-            if !self.have_woken.is_empty() && self.gives_way(phone, lane) {
+            if self
+                .turns
+                .gives_way((phone, lane), &mut self.phones, &mut self.ready)
+            {
                 continue;
             }
             match self.phones[phone as usize].next(lane, &mut self.spare) {
@@ -223,7 +190,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     pub(crate) fn hold(&mut self, to: NodeId, datagram: T::Message) {
         if let Some(&(phone, lane)) = self.ready.front() {
             let step = Step::NetSend(to, datagram);
-            self.idle.begin(phone); // it is freed as if it had worked
+            self.cpu.idle.begin(phone); // it is freed as if it had worked
             self.phones[phone as usize].hold(lane, step, &mut self.spare);
         }
     }
@@ -261,8 +228,8 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     ) -> Vec<u32> {
         let now = context.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
-        self.idle.shut_down(phone, now);
-        self.have_woken.retain(|woken| woken.0 != phone);
+        self.cpu.idle.shut_down(phone, now);
+        self.turns.shut_down(phone);
         self.outstanding.shut_down(phone);
         self.attend(context, now, phone);
         let mut off = PowerOff::new(now, phone, recorder);
@@ -274,6 +241,70 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
             off.lane(lane);
         }
         off.into_loops()
+    }
+
+    /// Charges a phone for what its forwarding thread takes for a datagram.
+    pub(crate) fn forward<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        phone: u32,
+        cpu_s: Seconds,
+    ) {
+        let state = &mut self.phones[phone as usize];
+        self.cpu
+            .charge_forwarding(context, recorder, (phone, state), cpu_s);
+    }
+
+    /// The world has spent what a lane asked for, or a forwarding thread: its phone, if that stayed on.
+    pub(crate) fn end_work<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        token: u32,
+    ) -> Option<u32> {
+        let work = self.cpu.end(token);
+        if let Some(input) = work.in_turn.map(|input| self.turns.take(input)) {
+            if context.epoch(work.phone) == work.epoch {
+                self.post(work.phone, work.lane, input);
+            }
+            return None;
+        }
+        if work.lane == FORWARDING {
+            return (context.epoch(work.phone) == work.epoch).then_some(work.phone);
+        }
+        if work.wait_s > 0.0 {
+            work.wait(context);
+        } else {
+            self.free(context, recorder, work.phone, work.lane, work.epoch);
+        }
+        None
+    }
+
+    /// The world has failed what a lane asked for: its phone is off.
+    pub(crate) fn forget_work(&mut self, token: u32) {
+        if let Some(input) = self.cpu.end(token).in_turn {
+            // A request names what its machine still has, and gives back when it is shut down; alarms
+            // are set anew.
+            self.turns.take(input);
+        }
+    }
+
+    /// Work that a lane began in `epoch` is over.
+    pub(crate) fn free<W: World>(
+        &mut self,
+        context: &SimContext<W>,
+        recorder: &mut Recorder,
+        phone: u32,
+        lane: Lane,
+        epoch: u32,
+    ) {
+        if context.epoch(phone) == epoch {
+            recorder.end_work(context.now(), phone, lane);
+            self.phones[phone as usize].free(lane);
+            self.cpu.idle.end(phone, context.now());
+            self.ready.push_back((phone, lane));
+        }
     }
 
     /// Each phone's application, at the end.
@@ -323,11 +354,12 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
         phone: u32,
         input: &Input<A, T>,
     ) -> Option<Step<A, T>> {
-        let costs = &self.costs[self.phones[phone as usize].profile()];
+        let costs = &self.cpu.costs[self.phones[phone as usize].profile()];
+        let idle = &mut self.cpu.idle;
         let now = context.now();
         match input {
             Input::Datagram(_, datagram) => {
-                let has_roused = self.idle.read(phone, costs, now);
+                let has_roused = idle.read(phone, costs, now);
                 let passes_on = T::WAKES.contains(&Operation::QuicWake) && costs.has_queued();
                 if !has_roused && passes_on {
                     let ratio = costs.wake_ratio(Operation::QuicWake, 0.0);
@@ -335,8 +367,8 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
                     return Some(Step::Wake(Operation::QuicWake, bytes, ratio));
                 }
             }
-            Input::Timeout(_) | Input::Round(_) => self.idle.turn(phone, costs, now, true),
-            _ => self.idle.turn(phone, costs, now, false),
+            Input::Timeout(_) | Input::Round(_) => idle.turn(phone, costs, now, true),
+            _ => idle.turn(phone, costs, now, false),
         }
         None
     }
@@ -396,7 +428,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     /// Before what it does now, a lane does what its sleep until then takes, if it has slept.
     pub(crate) fn wake_by_timer(&mut self, phone: u32, at: usize, has_slept: bool) {
         let state = &mut self.phones[phone as usize];
-        let costs = &self.costs[state.profile()];
+        let costs = &self.cpu.costs[state.profile()];
         let takes = |operation: Operation| !costs.mean(operation, 0).is_free();
         let (sleeps, interrupts) = (Operation::TimedSleep, Operation::TimerInterrupt);
         if has_slept && takes(sleeps) {
@@ -418,14 +450,21 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     ) -> Option<Effect<T::Body>> {
         match step {
             Step::Work(operation, bytes) => {
-                self.charge(context, recorder, phone, at, (operation, bytes));
+                let state = &mut self.phones[phone as usize];
+                let work = (operation, bytes);
+                self.cpu.charge(context, recorder, (phone, state), at, work);
             }
             Step::Wake(operation, bytes, ratio) => {
-                let cost =
-                    self.charge_wakeup(context, recorder, phone, (operation.into(), bytes), ratio);
-                self.occupy(context, recorder, phone, at, (cost, 1));
+                let state = &mut self.phones[phone as usize];
+                let work = ((operation.into(), bytes), ratio);
+                self.cpu
+                    .charge_wakeup(context, recorder, (phone, state), at, work);
             }
-            Step::Interrupt => self.interrupt(context, recorder, phone, at),
+            Step::Interrupt => {
+                let state = &mut self.phones[phone as usize];
+                self.cpu
+                    .charge_interrupt(context, recorder, (phone, state), at);
+            }
             Step::AppSend(to, block) => self.send(context, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;
@@ -522,6 +561,49 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
                 app.command(request, now, out);
             }
         });
+    }
+
+    /// A lane posts a request of the transport on another. Where threads take turns, one of another
+    /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
+    fn post_net<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        phone: u32,
+        at: usize,
+        lane: Lane,
+        request: T::Request,
+    ) {
+        let input = Input::Net(request);
+        if !self.cpu.takes_turns(phone) {
+            return self.post(phone, lane, input);
+        }
+        let state = &mut self.phones[phone as usize];
+        let from = state.lane(at).lane();
+        let [own, other] = [from, lane].map(|lane| state.number_of_thread(lane));
+        if own == other {
+            if state.transport().is_of_tasks(from) {
+                self.turns.note_woken((phone, from));
+            }
+            return self.post(phone, lane, input);
+        }
+        let thread = match from == Lane::RECEIVE {
+            true => Thread::Number(other),
+            false => Thread::Handed(other),
+        };
+        self.turns
+            .queue(context, &mut self.cpu, (phone, lane), input, thread);
+    }
+
+    /// The receive lane gets a timeout; of the transport's, where threads take turns, when its thread
+    /// comes to it.
+    fn post_timeout<W: World>(&mut self, context: &mut SimContext<W>, phone: u32, layer: Layer) {
+        let (lane, input) = (Lane::RECEIVE, Input::Timeout(layer));
+        if layer == Layer::Application || !self.cpu.takes_turns(phone) {
+            return self.post(phone, lane, input);
+        }
+        let thread = Thread::Number(self.phones[phone as usize].number_of_thread(lane));
+        self.turns
+            .queue(context, &mut self.cpu, (phone, lane), input, thread);
     }
 
     pub(crate) fn ask_app<W: World>(

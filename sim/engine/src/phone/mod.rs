@@ -126,6 +126,11 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         &mut self.transport
     }
 
+    /// The thread that runs a lane, by number.
+    pub(crate) fn number_of_thread(&mut self, lane: Lane) -> u32 {
+        self.transport.thread_of(lane).0
+    }
+
     /// Its profile, by number.
     pub(crate) fn profile(&self) -> usize {
         self.profile as usize

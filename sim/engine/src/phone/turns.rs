@@ -1,106 +1,88 @@
-//! Threads that take turns on a core: when lanes get what is posted to them, and which goes first.
+//! Threads that take turns on a core: what waits until its thread comes to it, and which task gives way.
 //!
 //! What deliberately does not live here: who gets the core, and in which order a thread does what
 //! it has ([`crate::resources::run_queue`]).
 
+use std::collections::VecDeque;
+
 use pocketsim_protocols::contract::{Application, Lane, Transport};
+use slab::Slab;
 
-use crate::events::sim_context::{Layer, SimContext};
-use crate::phone::executor::{Executor, Work};
+use crate::events::sim_context::SimContext;
+use crate::phone::cpu_work::CpuWork;
 use crate::phone::lane::Input;
-use crate::resources::{CpuDemand, Thread, World};
+use crate::phone::Phone;
+use crate::resources::{Thread, World};
 
-impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
-    /// A lane posts a request of the transport on another. Where threads take turns, one of another
-    /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
-    pub(crate) fn post_net<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        phone: u32,
-        at: usize,
-        lane: Lane,
-        request: T::Request,
-    ) {
-        let input = Input::Net(request);
-        if !self.takes_turns(phone) {
-            return self.post(phone, lane, input);
-        }
-        let from = self.phones[phone as usize].lane(at).lane();
-        let [own, other] = [from, lane].map(|lane| self.number_of_thread(phone, lane));
-        if own == other {
-            let is_of_tasks = self.phones[phone as usize].transport().is_of_tasks(from);
-            if is_of_tasks && !self.have_woken.contains(&(phone, from)) {
-                self.have_woken.push((phone, from));
-            }
-            return self.post(phone, lane, input);
-        }
-        let thread = match from == Lane::RECEIVE {
-            true => Thread::Number(other),
-            false => Thread::Handed(other),
-        };
-        self.post_in_turn(context, (phone, lane), input, thread);
-    }
+/// The inputs and the tasks of threads that take turns.
+pub(crate) struct Turns<A: Application, T: Transport<A::Block>> {
+    /// Inputs that wait until a thread comes to them.
+    inputs: Slab<Input<A, T>>,
+    /// Lanes whose tasks have given another lane of their thread something to do, and are not over.
+    have_woken: Vec<(u32, Lane)>,
+}
 
-    /// The receive lane gets a timeout; of the transport's, where threads take turns, when its thread
-    /// comes to it.
-    pub(crate) fn post_timeout<W: World>(
-        &mut self,
-        context: &mut SimContext<W>,
-        phone: u32,
-        layer: Layer,
-    ) {
-        let (lane, input) = (Lane::RECEIVE, Input::Timeout(layer));
-        if layer == Layer::Application || !self.takes_turns(phone) {
-            return self.post(phone, lane, input);
+impl<A: Application, T: Transport<A::Block>> Turns<A, T> {
+    /// Nothing waits.
+    pub(crate) fn new() -> Self {
+        Self {
+            inputs: Slab::new(),
+            have_woken: Vec::new(),
         }
-        let thread = Thread::Number(self.number_of_thread(phone, lane));
-        self.post_in_turn(context, (phone, lane), input, thread);
     }
 
     /// A lane of a phone gets an input when a thread comes to it.
-    fn post_in_turn<W: World>(
+    pub(crate) fn queue<W: World>(
         &mut self,
         context: &mut SimContext<W>,
-        (phone, lane): (u32, Lane),
+        cpu: &mut CpuWork,
+        lane: (u32, Lane),
         input: Input<A, T>,
         thread: Thread,
     ) {
-        let work = Work {
-            phone,
-            lane,
-            epoch: context.epoch(phone),
-            wait_s: 0.0,
-            in_turn: Some(self.in_turn.insert(input) as u32),
-        };
-        let demand = CpuDemand {
-            cpu_s: 0.0,
-            threads: 1,
-            priority: 1.0,
-            thread,
-        };
-        context.spend(self.works.insert(work) as u32, phone, demand);
+        let input = self.inputs.insert(input) as u32;
+        cpu.queue_in_turn(context, lane, input, thread);
     }
 
-    /// Whether the threads of a phone take turns on the only core, its own or another's.
-    pub(crate) fn takes_turns(&self, phone: u32) -> bool {
-        let host = self.cores_of.get(phone as usize).copied().unwrap_or(phone);
-        self.take_turns[self.phones[host as usize].profile()]
+    /// What a thread has come to, or never will.
+    pub(crate) fn take(&mut self, input: u32) -> Input<A, T> {
+        self.inputs.remove(input as usize)
+    }
+
+    /// A task has given another lane of its thread something to do.
+    pub(crate) fn note_woken(&mut self, task: (u32, Lane)) {
+        if !self.have_woken.contains(&task) {
+            self.have_woken.push(task);
+        }
     }
 
     /// A lane whose task is over comes after what that has woken.
-    pub(crate) fn gives_way(&mut self, phone: u32, lane: Lane) -> bool {
+    pub(crate) fn gives_way(
+        &mut self,
+        (phone, lane): (u32, Lane),
+        phones: &mut [Phone<A, T>],
+        ready: &mut VecDeque<(u32, Lane)>,
+    ) -> bool {
+        if self.have_woken.is_empty() {
+            return false;
+        }
         let mut woken = self.have_woken.iter();
         let Some(place) = woken.position(|&woken| woken == (phone, lane)) else {
             return false;
         };
-        if !self.phones[phone as usize].is_between_inputs(lane) {
+        if !phones[phone as usize].is_between_inputs(lane) {
             return false;
         }
         self.have_woken.swap_remove(place);
         // It may stand there once for each of its inputs.
-        let mut ready = self.ready.iter();
-        let others = ready.position(|&ready| ready != (phone, lane));
-        self.ready.rotate_left(others.unwrap_or(0));
+        let mut others = ready.iter();
+        let other = others.position(|&ready| ready != (phone, lane));
+        ready.rotate_left(other.unwrap_or(0));
         true
+    }
+
+    /// A phone goes off.
+    pub(crate) fn shut_down(&mut self, phone: u32) {
+        self.have_woken.retain(|woken| woken.0 != phone);
     }
 }

@@ -162,7 +162,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
     fn reckon(&mut self, near: u32, far: u32, upkeep: &Upkeep) {
         let costs = [near, far].map(|phone| {
             let profile = self.phones[phone as usize].profile();
-            &self.costs[profile]
+            &self.cpu.costs[profile]
         });
         self.upkeeps.add(upkeep, [near, far], costs);
     }
