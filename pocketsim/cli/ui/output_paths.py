@@ -103,6 +103,18 @@ def writing(target: Path) -> Iterator[None]:
         raise _refused(error, target, failed) from None
 
 
+def put(target: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there."""
+    with replacing(target) as aside:
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write(target: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there, and print where it is."""
+    put(target, content)
+    tell(target)
+
+
 def tell(target: Path) -> None:
     """Print where something was written, unless that would be written there, too."""
     if not _is_our_output(target):
