@@ -2,7 +2,8 @@
 
 What a family is to a room lies in that room under the family's name: `transfers` of the room of
 scenarios says what a scenario of transfers must be and how it is resolved, that of the room of
-metrics what such a run achieved. `parts` of each room finds them. The machines are the engine's.
+metrics what such a run achieved. `parts` of each room finds them; what a module leaves out is that
+of `trades`, which have nothing of their own. The machines are the engine's.
 """
 
 from __future__ import annotations

@@ -18,16 +18,12 @@ from pocketsim.sim.base.documents import (
     Size,
     written,
 )
-from pocketsim.sim.scenario import tasks, town
-from pocketsim.sim.scenario.trades import options
+from pocketsim.sim.scenario import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
-
-__all__ = ["Compute", "check", "lists", "message_bytes", "options"]
 
 Task = Literal[
     "sign",
@@ -85,11 +81,6 @@ class Compute(Section):
         """Return the bytes of the largest task on so many tokens, of any of the lists."""
         lists = itertools.product(self.task, self.payload, self.recipients)
         return max(tasks.traced_bytes(*task, tokens) for task in lists)
-
-
-def check(scenario: Scenario, path: Path) -> None:
-    """Raise ScenarioError for what only a town has."""
-    town.refuse(scenario, path)
 
 
 def lists(scenario: Scenario) -> dict[str, Sequence[Any]]:

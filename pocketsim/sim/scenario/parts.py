@@ -1,8 +1,9 @@
-"""What the scenario room asks of a protocol family: four functions in the family's module here."""
+"""What the scenario room asks of a protocol family: functions in the family's module here."""
 
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pocketsim.sim.base.families import family
@@ -32,5 +33,6 @@ class Part(Protocol):
 
 def of(scenario: Scenario) -> Part:
     """Return the part of a scenario's family."""
-    name = family(scenario.protocol.kind).module
-    return cast("Part", importlib.import_module(f"{__package__}.{name}"))
+    names = ("trades", family(scenario.protocol.kind).module)
+    usual, own = (importlib.import_module(f"{__package__}.{name}") for name in names)
+    return cast("Part", SimpleNamespace(**(vars(usual) | vars(own))))
