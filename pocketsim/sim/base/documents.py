@@ -54,6 +54,11 @@ class Section(BaseModel):
     """Fields that plain values are without where the document is: runs made before they were known
     keep their digests."""
 
+    @classmethod
+    def optional(cls) -> frozenset[str]:
+        """Return the fields that are None where a document leaves them out."""
+        return frozenset(name for name, field in cls.model_fields.items() if field.default is None)
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
