@@ -12,7 +12,7 @@ from pocketsim.cli.ui import console, options
 
 def schema(
     kind: Annotated[
-        str,
+        schemas.Kind,
         typer.Argument(
             help="The kind of document.",
             metavar="KIND",

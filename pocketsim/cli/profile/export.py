@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from pocketsim.cli.ui.options import document, output
 def export(
     device: Annotated[str, document("Device, a file or a name.", "PROFILE", "device")],
     to: Annotated[
-        str,
+        Literal["rates"],
         typer.Option(
             "--to",
             help="rates: operations per second and seconds per operation, for other simulators.",

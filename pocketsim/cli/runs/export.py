@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-FORMATS = ("csv", "graphml", "gexf", "json", "perfetto", "tokens")
+Format = Literal["csv", "graphml", "gexf", "json", "perfetto", "tokens"]
 """What to export to; files, unlike a folder of tokens, have their format as suffix."""
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
     to: Annotated[
-        str | None,
+        Format | None,
         typer.Option(
             "--to",
             help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
             "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
             "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
-            parser=options.one_of(FORMATS, "--to"),
+            parser=options.one_of(get_args(Format), "--to"),
         ),
     ] = None,
     out: Annotated[
@@ -73,7 +73,7 @@ def export(
         _graph(directory, repetition or 0, out, chosen)
 
 
-def _chosen(to: str | None, file: Path | None) -> str:
+def _chosen(to: Format | None, file: Path | None) -> Format:
     """Return the format that is asked for, by name or by the suffix of the file."""
     if file is None or not file.suffix:
         return to or "csv"
@@ -170,7 +170,7 @@ def _events(directory: Path, repetition: int | None) -> pa.Table:
     return table.filter(pc.equal(table["repetition"], repetition))
 
 
-_BY_SUFFIX = {
+_BY_SUFFIX: dict[str, Format] = {
     ".csv": "csv",
     ".graphml": "graphml",
     ".gexf": "gexf",
