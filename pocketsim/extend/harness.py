@@ -187,7 +187,9 @@ class Harness:
         self._timeouts_s[phone] = time_s
 
 
-def check(output: Any, phone: int, phones: int, operations: Container[str] | None = None) -> None:
+def check(
+    output: object, phone: int, phones: int, operations: Container[str] | None = None
+) -> None:
     """Raise TypeError or ValueError for an output that the engine would refuse."""
     if isinstance(output, Send):
         to: Any = output.to

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,25 +18,18 @@ from pocketsim.extend.harness import Harness, Said
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.axes import slug
-from pocketsim.sim.devices.transport_options import UNUSED, TransportValues
+from pocketsim.sim.devices.options import UNUSED
+from pocketsim.sim.devices.transport_options import TransportValues
 from pocketsim.sim.scenario.resolve import digest
 from pocketsim.sim.scenario.resolved import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     import pyarrow as pa
 
-    from pocketsim.sim.devices.contents import (
-        Cost,
-        Number,
-        OwnCost,
-        Provenance,
-        Shipped,
-        ShippedImplementation,
-    )
-    from pocketsim.sim.scenario.resolved import Paced, Protocol, Resolved, Run, Rung, Transport
+    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.scenario.resolved import Resolved
 
 __all__ = [
     "Harness",
@@ -73,57 +67,24 @@ def resolved(
 
     `sections` stand in for sections of it; of one that is a table, those keys alone that they have.
     """
-    rung: Rung = {
-        "rate_per_s": rate_per_s,
-        "payload_bytes": payload_bytes,
-        "transport": transport,
-    }
-    workload: Paced = {
-        "kind": "paced",
-        "rate_per_s": rate_per_s,
-        "payload_bytes": payload_bytes,
-        "pacing": "floored_ms",
-        "start_s": 0.0,
-        "interval_s": 1 / rate_per_s if rate_per_s else 0.0,
-    }
-    run: Run = {
-        "seed": 1,
-        "duration_s": 25.0,
-        "repetitions": repetitions,
-        "fidelity": "hybrid",
-        "draw": "mean",
-        "app": "restarted",
-    }
-    whole: Resolved = {
-        "schema": SCHEMA,
-        "scenario": scenario,
-        "title": f"Invented: {scenario}",
-        "rung": {**rung, "axes": dict(axes)} if axes else rung,
-        "run": run,
-        "versions": {"pocketsim": "0", "build": "0" * 12},
-        "devices": [{"role": "person", "profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
-        "profiles": {"invented": profile()},
-        "implementation": implementation(),
-        "network": {"backbone_latency_s": 0.0, "relay_latency_s": 0.0, "access": {}},
-        "churn": None,
-        "contacts": None,
-        "outages": [],
-        "workload": workload,
-        "protocol": _protocol(),
-        "transport": _transport(transport),
-        "energy": None,
-        "output": {
-            "trace": "full",
-            "sample_ratio": 0.1,
-            "tokens": False,
-            "blocks": False,
-            "metrics": [],
-        },
-        "operations": {},
-        "engine_options": {},
-        "continues": None,
-    }
-    return cast("Resolved", {**whole, **_merged(whole, sections)})
+    whole = _invented()
+    rung = {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes, "transport": transport}
+    whole["rung"] = {**rung, "axes": dict(axes)} if axes else rung
+    whole["workload"] |= {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes}
+    whole["workload"]["interval_s"] = 1 / rate_per_s if rate_per_s else 0.0
+    whole["run"]["repetitions"] = repetitions
+    names = TransportValues.__annotations__
+    unused = {name: off for name, off in UNUSED.items() if name in names}
+    whole["transport"] = {**unused, **whole["transport"], "mode": transport}
+    about = {"schema": SCHEMA, "scenario": scenario, "title": f"Invented: {scenario}"}
+    return cast("Resolved", {**about, **whole, **_merged(whole, sections)})
+
+
+def _invented() -> dict[str, Any]:
+    """Return what is the same of every invented scenario, with a phone and an app that are none."""
+    text = Path(__file__).with_name("invented.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def _merged(whole: Mapping[str, Any], sections: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,138 +95,16 @@ def _merged(whole: Mapping[str, Any], sections: Mapping[str, Any]) -> dict[str, 
     return {key: one(key, value) for key, value in sections.items()}
 
 
-def _protocol() -> Protocol:
-    return {
-        "kind": "trustchain",
-        "crypto": "counted",
-        "duplicate_window_s": 30.0,
-        "benchmark_log_entries": 0,
-        "tokens": None,
-        "class": None,
-        "library": None,
-        "options": {},
-        "adversary": None,
-        "digest": None,
-    }
-
-
-def _transport(mode: str) -> Transport:
-    names = TransportValues.__annotations__
-    unused = {name: off for name, off in UNUSED.items() if name in names}
-    return {
-        "mode": mode,
-        **cast("TransportValues", unused),
-        "poll_interval_s": 0.01,
-        "connect_timeout_s": 30.0,
-        "idle_timeout_s": 30.0,
-        "keep_alive_s": 1.0,
-        "answer_on_same_connection": True,
-        "relay_first": True,
-        "socket_timeout_s": 5.0,
-        "app_faults": False,
-        "eva": None,
-        "policy": None,
-    }
-
-
 def profile() -> Shipped:
     """Return the content of an invented device profile, with one number of each basis."""
-
-    def known(basis: str) -> Provenance:
-        return {"samples": 0, "basis": basis, "source": "invented for tests", "fitted_to": []}
-
-    number: Number = {**known("assumed"), "value": 0.5, "standard_error": 0.1}
-    bases = ("fitted", "proxy", "assumed", "published")
-    names = ("sign", "verify", "store", "encode")
-    return {
-        "device": {
-            "name": "Invented phone",
-            "soc": "none",
-            "os": "none",
-            "measured_on": "2025-06-22",
-            "measured_by": "nobody",
-            "probe": "none",
-            "does_not_claim": ["anything about a real phone"],
-            "cores": {**number, "value": 8.0},
-            "core_classes": {},
-            "priced_on": None,
-            "socket_buffer_bytes": 212_992,
-        },
-        "operations": {
-            name: _cost(1e-4 * (place + 1), basis)
-            for place, (name, basis) in enumerate(zip(names, bases, strict=True))
-        },
-        "scheduler": {
-            "sleep_overshoot": {
-                "base_s": number,
-                "slope_s": number,
-                "spread_sigma": number,
-                "repetition_sigma": number,
-            },
-        },
-        "digest": "0" * 64,
-        "drawn_as": "invented",
-        "own_cost_factors": {},
-        "speed_factors": {"native_call": 1.0},
-    }
+    found: Shipped = _invented()["profiles"]["invented"]
+    return found
 
 
 def implementation() -> ShippedImplementation:
     """Return the content of an invented implementation profile that has plain UDP alone."""
-    known: Provenance = {
-        "samples": 0,
-        "basis": "assumed",
-        "source": "invented for tests",
-        "fitted_to": [],
-    }
-    own_cost = cast(
-        "OwnCost",
-        {
-            **_cost(5e-5, "assumed"),
-            "step": "command",
-            "scales_with": None,
-            "reference_s": None,
-        },
-    )
-    return {
-        "implementation": {
-            "name": "Invented app",
-            "described_on": "2025-06-22",
-            "described_by": "nobody",
-            "does_not_claim": ["anything about a real app"],
-        },
-        "pacing": {**known, "value": "floored_ms"},
-        "log_entries": None,
-        "duplicate_window_s": {**known, "value": 30.0, "standard_error": 1.0},
-        "threads_first": {**known, "value": True},
-        "steps": {},
-        "own_costs": {"native_call": own_cost},
-        "udp": {"socket_timeout_s": {**known, "value": 5.0, "standard_error": 1.0}},
-        "quic_keep": None,
-        "quic_reconnect": None,
-        "tftp": None,
-        "ipv8": None,
-        "ipv8_sealed": None,
-        "eva": None,
-        "digest": "0" * 64,
-        "called": "invented",
-    }
-
-
-def _cost(cpu_s: float, basis: str) -> Cost:
-    return {
-        "samples": 0,
-        "basis": basis,
-        "source": "invented for tests",
-        "fitted_to": [],
-        "cpu_s": cpu_s,
-        "per_byte_s": 1e-9,
-        "wait_s": 0.0,
-        "threads": 1,
-        "spread_sigma": 0.0,
-        "repetition_sigma": 0.0,
-        "standard_error_s": cpu_s / 5,
-    }
+    found: ShippedImplementation = _invented()["implementation"]
+    return found
 
 
 def events(resolved: Resolved, shape: Shape) -> pa.Table:

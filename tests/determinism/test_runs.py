@@ -120,7 +120,7 @@ def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
         out = tmp_path / hash_seed
         (run,) = runner.run(root / "pocketsim/scenarios/tokens/market.toml", settings, out, jobs)
         for to in ("tokens", "graphml", "gexf", "json"):
-            export.export(run, export.Format(to), out / "out" / to, repetition=1)
+            export.export(run, to, out / "out" / to, repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}
         assert set(kept) == {*rundir.FILES, rundir.TOKENS}
         exported = (path for path in (out / "out").rglob("*") if path.is_file())

@@ -21,7 +21,7 @@ import numpy as np
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.engine_facts import operations
-from pocketsim.sim.devices.transport_options import UNUSED
+from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import plan as plan_module
 
 ROOT = Path(__file__).resolve().parents[2]

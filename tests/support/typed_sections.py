@@ -7,6 +7,7 @@ import typing
 from typing import Any, Literal, NotRequired
 
 import numpy as np
+import typing_extensions
 
 from pocketsim.sim.base import custom_code
 from pocketsim.sim.devices import contents, transport_options
@@ -21,7 +22,7 @@ PLAN = {**RESOLVED, **vars(transport_options), **vars(plan)}
 def check(value: Any, expected: Any, names: dict[str, Any], place: str) -> None:
     """Assert that a value is of a type, in all that it holds; `names` are those of its hints."""
     origin = typing.get_origin(expected)
-    if typing.is_typeddict(expected):
+    if typing_extensions.is_typeddict(expected):
         _section(value, expected, names, place)
     elif origin in (typing.Union, types.UnionType):
         _one_of(value, typing.get_args(expected), names, place)

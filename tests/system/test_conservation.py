@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pocketsim.sim.devices.transport_options import UNUSED
+from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.run import runner
 from pocketsim.sim.trace import read
 from support import engine_plans as plans

@@ -22,9 +22,6 @@ RECORD = '    Family("toy", ("poisson",), "toy", "nothing but a test"),\n]\n"""A
 SCENARIO_PART = '''"""A toy, as a protocol family of scenarios: no more than two phones play."""
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.trades import lists, options
-
-__all__ = ["check", "lists", "message_bytes", "options"]
 
 
 def check(scenario, path):
@@ -36,13 +33,6 @@ def message_bytes(scenario, payload_bytes):
     return 1 + payload_bytes
 '''
 METRICS_PART = '''"""What a toy achieved."""
-
-from pocketsim.sim.metrics.trades import COMPLETED, QUANTILES, TRANSACTION, beside
-
-__all__ = [
-    *("COMPLETED", "COUNTS", "QUANTILES", "RATIOS", "TRANSACTION"),
-    *("beside", "measure", "names"),
-]
 
 RATIOS = {"toy_lost_ratio": "toy_count"}
 COUNTS = ("toy_count",)

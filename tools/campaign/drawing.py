@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.streams import stream
-from pocketsim.sim.devices.transport_options import UNUSED
+from pocketsim.sim.devices.options import UNUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

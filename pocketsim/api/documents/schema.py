@@ -7,7 +7,7 @@ where they lie; a test fails when one is stale.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pocketsim.api.documents.catalog import PACKAGE
 from pocketsim.sim.base.files import key_path
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-KINDS = ("scenario", "sweep", "profile", "implementation", "fit", "rates")
+Kind = Literal["scenario", "sweep", "profile", "implementation", "fit", "rates"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """The kinds of documents that people write, a `profile` is a device's; and `rates`, of a device,
 which other programs read."""
 

@@ -100,11 +100,6 @@ def today(documents: Documents, parameter: Parameter) -> Any:
     return parameter.today if found is None else found
 
 
-def spell(name: str, unit: Unit, value: float) -> str:
-    """Return a parameter and a value in words."""
-    return f"{name} = {unit.write(value)}"
-
-
 def unit_of(value: object) -> Unit:
     """Return how a value is written; what is no quantity counts as a plain number."""
     return Unit(_dimension(value))

@@ -1,6 +1,6 @@
 """Searches for the least loss on scales from 0 to 1, a generation of trials at a time.
 
-One number is searched in brackets, several by CMA-ES (optuna's), which a quadratic surface through
+One number is searched in brackets, several by CMA-ES (cmaes's), which a quadratic surface through
 its trials then polishes; choices are all tried. Asked, made and told in order, a search with the
 same seed and losses is the same search.
 """
@@ -8,11 +8,12 @@ same seed and losses is the same search.
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -137,29 +138,19 @@ class Search:
         chosen: Values,
     ) -> list[Trial]:
         """Search by CMA-ES from the middle of the priors, and polish what it finds."""
-        import optuna
+        try:
+            from cmaes import CMA
+        except ImportError:
+            raise EnvironmentMissingError(_NO_CMAES) from None
 
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        names = [f"x{number}" for number in range(size)]
-        middle = dict.fromkeys(names, 0.5)
-        generation = 4 + int(3 * np.log(size))  # Hansen 2016, table 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # optuna calls options experimental
-            sampler = optuna.samplers.CmaEsSampler(
-                x0=middle, sigma0=_SIGMA, seed=self.seed, popsize=generation
-            )
-            study = optuna.create_study(sampler=sampler)
-            study.enqueue_trial(middle)
-            within: dict[str, optuna.distributions.BaseDistribution] = {
-                name: optuna.distributions.FloatDistribution(0, 1) for name in names
-            }
-            found: list[Trial] = []
-            while len(found) < self.budget:
-                asked = [study.ask(within) for _ in range(generation if found else 1)]
-                made = make([tuple(one.params[name] for name in names) for one in asked])
-                for one, trial in zip(asked, made, strict=True):
-                    study.tell(one, self.loss(trial))
-                found += made
+        middle, bounds = np.full(size, 0.5), np.tile((0.0, 1.0), (size, 1))
+        search = CMA(middle, _SIGMA, bounds, seed=self.seed)
+        found = make([tuple(middle.tolist())])
+        while len(found) < self.budget:
+            asked = [search.ask() for _ in range(search.population_size)]
+            made = make([tuple(at.tolist()) for at in asked])
+            search.tell([(at, self.loss(one)) for at, one in zip(asked, made, strict=True)])
+            found += made
         for _ in range(_POLISHES):
             surface = self.surface(found)
             bottom = surface.bottom({}, loose, start) if surface else None
@@ -240,6 +231,10 @@ class Surface:
         return tuple(float(one) for one in np.clip(place, 0.0, 1.0))
 
 
+_NO_CMAES = (
+    "cmaes is missing, with which fits are searched: run `make setup`, or install pocketsim with "
+    "the extra `fit`"
+)
 _INSIDE = 5  # places inside a bracket, a third of which is left each time
 _SIGMA = 0.2  # of the scale: the priors' bulk, a fifth of it from the middle
 _POLISHES = 5

@@ -2,8 +2,8 @@
 
 A trial patches copies of the documents in a temporary folder, lets the ordinary loader and resolver
 read them, and simulates those rungs alone that rows point to. Scenarios keep their seeds, so all
-trials share their random numbers. A journal (optuna's, a file) holds every trial: a search that was
-killed goes over the same ones again and finds them made.
+trials share their random numbers. A journal holds every trial: a search that was killed goes over
+the same ones again and finds them made.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.inverse import likelihood
+from pocketsim.calibration.inverse.journal import Journal
 from pocketsim.calibration.inverse.key_paths import ROOT
 from pocketsim.calibration.inverse.likelihood import Term, Terms
 from pocketsim.calibration.inverse.patched_scenarios import Scenarios
 from pocketsim.calibration.validate.answers import matching
 from pocketsim.calibration.validate.validation import chain_replay
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.errors import EnvironmentMissingError, ScenarioError
+from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,8 +70,7 @@ class Trials:
             self._is_asked_for,
         )
         self._replay = chain_replay()
-        self._journal = _Journal(journal, f"{loaded.digest} {build_digest()}")
-        self._kept = self._journal.read()
+        self._journal = Journal(journal, f"{loaded.digest} {build_digest()}")
         self.asked: dict[Values, Trial] = {}
         """What this search has asked for, made now or before."""
         self.told: Callable[[Trial, int], None] = _nothing
@@ -87,7 +87,7 @@ class Trials:
 
     def look(self, several: Sequence[Values]) -> list[Trial]:
         """Return what `make` does, and leave the search as if nobody had asked."""
-        missing = list(dict.fromkeys(at for at in several if at not in self._kept))
+        missing = [at for at in dict.fromkeys(several) if self._journal.kept(str(at)) is None]
         if missing:
             with tempfile.TemporaryDirectory(prefix="pocketsim-") as folder:
                 runs = [
@@ -97,9 +97,19 @@ class Trials:
             measured = iter(self._forks.measure(every, self._scenarios.files))
             for at, mine in zip(missing, runs, strict=True):
                 rungs = {key: next(measured) for key in mine}
-                self._kept[at] = Trial(at, self._terms(rungs))
-                self._journal.add(self._kept[at])
-        return [self._kept[at] for at in several]
+                terms = {name: dataclasses.astuple(one) for name, one in self._terms(rungs).items()}
+                self._journal.keep(str(at), {"terms": terms})
+        return [self._kept(at) for at in several]
+
+    def _kept(self, at: Values) -> Trial:
+        terms = self._journal.kept(str(at))["terms"].items()
+        return Trial(
+            at,
+            {
+                name: Term(loss, published, simulated, tuple(sections))
+                for name, (loss, published, simulated, sections) in terms
+            },
+        )
 
     def _terms(self, rungs: dict[RungKey, Any]) -> Terms:
         found: Terms = {}
@@ -146,48 +156,6 @@ def scenario_names(loaded: Loaded) -> list[str]:
 def session(section: str) -> str:
     """Return the session in which the figures of a section of a thesis were measured."""
     return _SESSIONS.get(section, section)
-
-
-class _Journal:
-    """Every trial of one version of a fit document and of the build, in a file."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        try:
-            import optuna
-            from optuna.storages import JournalStorage
-            from optuna.storages.journal import JournalFileBackend
-        except ImportError:
-            raise EnvironmentMissingError(
-                "optuna is missing, with which fits are searched: run `make setup`, or install "
-                "pocketsim with the extra `fit`"
-            ) from None
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._optuna = optuna
-        self._study = optuna.create_study(
-            storage=JournalStorage(JournalFileBackend(str(path))),
-            study_name=name,
-            load_if_exists=True,
-        )
-
-    def read(self) -> dict[Values, Trial]:
-        found = {}
-        for kept in self._study.get_trials(deepcopy=False):
-            terms = {
-                name: Term(loss, said, had, tuple(sections))
-                for name, (loss, said, had, sections) in kept.user_attrs["terms"].items()
-            }
-            values = tuple(kept.user_attrs["values"])
-            found[values] = Trial(values, terms)
-        return found
-
-    def add(self, trial: Trial) -> None:
-        terms = {name: list(dataclasses.astuple(term)) for name, term in trial.terms.items()}
-        self._study.add_trial(
-            self._optuna.trial.create_trial(
-                value=trial.loss(), user_attrs={"values": list(trial.values), "terms": terms}
-            )
-        )
 
 
 def _nothing(_trial: Trial, _number: int) -> None:

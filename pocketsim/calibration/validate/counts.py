@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 def predictive(simulated: Counts, n: int) -> dict[tuple[int, ...], float]:
     """Return the probability of every vector of counts of `n` runs, after `simulated` ones."""
-    prior = [count + _JEFFREYS for count in simulated]
-    return {counts: math.exp(_log_probability(counts, prior)) for counts in _vectors(n, len(prior))}
+    from scipy import stats
+
+    vectors = list(_vectors(n, len(simulated)))
+    law = stats.dirichlet_multinomial([count + _JEFFREYS for count in simulated], n)
+    return dict(zip(vectors, law.pmf(vectors).tolist(), strict=True))
 
 
 def p_value(published: Counts, simulated: Counts) -> float:
@@ -58,15 +61,6 @@ def _vectors(n: int, kinds: int) -> Iterator[tuple[int, ...]]:
     for first in range(n + 1):
         for rest in _vectors(n - first, kinds - 1):
             yield (first, *rest)
-
-
-def _log_probability(counts: Counts, prior: Sequence[float]) -> float:
-    """Return the logarithm of the Dirichlet-multinomial probability of `counts`."""
-    n, whole = sum(counts), sum(prior)
-    found = math.lgamma(n + 1) + math.lgamma(whole) - math.lgamma(n + whole)
-    for count, weight in zip(counts, prior, strict=True):
-        found += math.lgamma(count + weight) - math.lgamma(weight) - math.lgamma(count + 1)
-    return found
 
 
 _JEFFREYS = 0.5

@@ -1,4 +1,4 @@
-"""A validation as text: for a terminal, no wider than 80 columns, or Markdown for a document.
+"""A validation as text for a terminal, no wider than 80 columns, and as cells of tables.
 
 Groups with their bars; and the rows, of which the many exact ones are only counted. On a terminal
 rows come on request. Names that `--subset` takes are never cut: lines are filled here, not there.
@@ -127,15 +127,6 @@ def _aside(text: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
-    """Return both tables in Markdown, ending in a newline."""
-    of_groups = [SUMMARY_HEAD, *(summary_cells(summary) for summary in result.summaries)]
-    rows = shown(result, every_row=every_row)
-    of_rows = [ROW_HEAD, *(row_cells(row) for row in rows)]
-    said = [f"{line}\n" for line in (*notes(result), verdict_line(result))]
-    return "\n".join([_markdown_table(of_groups), _markdown_table(of_rows), *said])
-
-
 def verdict_line(result: ValidationResult) -> str:
     """Return the verdict, which bars are missed, and what all of it is worth."""
     judged = [summary for summary in result.summaries if summary.met is not None]
@@ -252,12 +243,6 @@ def _alone(errors: Errors | None) -> str:
 
 def _percent(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.1%}"
-
-
-def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    head, *body = lines
-    ruled = [head, ["---"] * len(head), *body]
-    return "".join(f"| {' | '.join(line)} |\n" for line in ruled)
 
 
 WIDTH = 80  # columns of the narrowest terminal that is in use, and of what is piped

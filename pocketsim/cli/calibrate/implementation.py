@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.cli.ui.options import AsJson
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import AsJson, document_option, output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,25 +21,20 @@ def implementation(
     reports: Annotated[
         list[Path], typer.Argument(help="Reports of the probe (JSON).", metavar="REPORT...")
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Implementation to write (TOML).", metavar="FILE")
-    ],
+    out: Annotated[Path, output("Implementation to write (TOML).")],
     device: Annotated[
         str,
-        typer.Option(
-            "--device",
-            help="Profile that `calibrate` made of the same reports.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
+        document_option(
+            "--device", "Profile that `calibrate` made of the same reports.", "PROFILE", "device"
         ),
     ],
     base: Annotated[
         str,
-        typer.Option(
+        document_option(
             "--base",
-            help="Implementation for steps that no report timed.",
-            metavar="IMPLEMENTATION",
-            autocompletion=completion.documents("implementation"),
+            "Implementation for steps that no report timed.",
+            "IMPLEMENTATION",
+            "implementation",
         ),
     ] = "probe",
     as_json: AsJson = False,
@@ -60,7 +54,7 @@ def implementation(
         console.say(text)
     if as_json:
         told = {"measured": _costs(found.measured), "kept": _costs(found.kept)}
-        console.data(json.dumps({"implementation": str(out), **told}, indent=1))
+        console.json_data({"implementation": str(out), **told})
         return
     output_paths.tell(out)
 

@@ -6,11 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.cli.ui.options import Jobs
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import Jobs, document, output
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
@@ -19,20 +17,8 @@ if TYPE_CHECKING:
 
 
 def published(
-    fit: Annotated[
-        Path,
-        typer.Argument(
-            help="Fit document (TOML), a file or a name.",
-            metavar="FIT",
-            autocompletion=completion.documents("fit"),
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Result to write (TOML); runs/fits/FIT.toml.", metavar="FILE"
-        ),
-    ] = None,
+    fit: Annotated[Path, document("Fit document (TOML), a file or a name.", "FIT", "fit")],
+    out: Annotated[Path | None, output("Result to write (TOML); runs/fits/FIT.toml.")] = None,
     jobs: Jobs = None,
 ) -> None:
     """Fit the numbers of a fit document to published rows again, by simulation.
@@ -48,8 +34,7 @@ def published(
     started_s = time.monotonic()
     with output_paths.writing(result_file):
         result = remake(document_file(fit, "fit"), journal, jobs or default_jobs(), _tell)
-    with output_paths.replacing(result_file) as aside:
-        aside.write_text(as_toml(result), encoding="utf-8")
+    output_paths.put(result_file, as_toml(result))
     _print(result)
     took_s = time.monotonic() - started_s
     console.say(f"{result.evaluations} trials in {took_s:.0f} s; loss {result.best.loss():.4g}")

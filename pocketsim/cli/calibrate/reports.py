@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.cli.ui.options import AsJson
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import AsJson, document_option, output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,16 +30,14 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
     reports: Annotated[
         list[Path], typer.Argument(help="Reports of the probe (JSON).", metavar="REPORT...")
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
-    ],
+    out: Annotated[Path, output("Profile to write (TOML).")],
     base: Annotated[
         str | None,
-        typer.Option(
+        document_option(
             "--base",
-            help="Profile for numbers that no report measured; without it they are an error.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
+            "Profile for numbers that no report measured; without it they are an error.",
+            "PROFILE",
+            "device",
         ),
     ] = None,
     name: Name = None,
@@ -78,7 +75,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
         console.say(said)
     _tell_round_trips(calibration.round_trips_)
     if as_json:
-        console.data(json.dumps(_as_json(out, calibration), indent=1))
+        console.json_data(_as_json(out, calibration))
         return
     output_paths.tell(out)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.cli.ui.options import Jobs
+from pocketsim.cli.ui.options import Jobs, output
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def sensitivity(
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Table to write (TOML).", metavar="FILE")
-    ],
+    out: Annotated[Path, output("Table to write (TOML).")],
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,8 +68,7 @@ def sensitivity(
     journal = output_paths.journal_of(out)
     with output_paths.writing(out):
         found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry, _tell_points)
-    with output_paths.replacing(out) as aside:
-        aside.write_text(table.as_toml(found), encoding="utf-8")
+    output_paths.put(out, table.as_toml(found))
     verdicts = Counter(entry.verdict for entry in found.entries)
     console.table("what doubling does", ("verdict", "numbers"), sorted(verdicts.items()))
     output_paths.tell(out)

@@ -8,23 +8,19 @@ from typing import Annotated
 import typer
 
 from pocketsim.cli.calibrate.reports import MeasuredBy, Name, Store
-from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import document_option, output
 
 
 def this_machine(
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
-    ] = Path("this_machine.toml"),
+    out: Annotated[Path, output("Profile to write (TOML).")] = Path("this_machine.toml"),
     seconds: Annotated[
         float, typer.Option("--seconds", help="About how long to measure.", metavar="N")
     ] = 10.0,
     base: Annotated[
         str,
-        typer.Option(
-            "--base",
-            help="Profile for what Python cannot time, such as QUIC.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
+        document_option(
+            "--base", "Profile for what Python cannot time, such as QUIC.", "PROFILE", "device"
         ),
     ] = "thinkpad_l13",
     name: Name = None,

@@ -9,7 +9,8 @@ import typer
 
 from pocketsim.api.documents.catalog import KINDS, document_file
 from pocketsim.cli.documents.show import lines_of_files
-from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import document
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base.errors import UserError
 
@@ -17,11 +18,7 @@ from pocketsim.sim.base.errors import UserError
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            help="Scenarios, sweeps or profiles (TOML), files or names.",
-            metavar="FILE...",
-            autocompletion=completion.documents(*KINDS),
-        ),
+        document("Scenarios, sweeps or profiles (TOML), files or names.", "FILE...", *KINDS),
     ],
 ) -> None:
     """Check documents without running; exit 2 on a mistake."""

@@ -2,76 +2,45 @@
 
 from __future__ import annotations
 
-import enum
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pocketsim.cli.ui import console, options, output_paths
-from pocketsim.cli.ui.options import AsJson
+from pocketsim.cli.ui.options import AsJson, output
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from pocketsim.api.documents.import_data import Imported
 
 
-class Format(enum.StrEnum):
-    """What a source is; a test compares them with what is read."""
-
-    one = "one"
-    haggle = "haggle"
-    crawdad = "crawdad"
-    tij = "tij"
-    snap = "snap"
-    pajek = "pajek"
-    gml = "gml"
-    graphml = "graphml"
-    gexf = "gexf"
-    node_link = "node-link"
-    fta = "fta"
-    payments = "payments"
-    ipv8 = "ipv8"
-
-
-class TimeUnit(enum.StrEnum):
-    """Units of the source's times."""
-
-    s = "s"
-    ms = "ms"
-    us = "us"
-    iso = "iso"
-
-
-class AmountUnit(enum.StrEnum):
-    """Units of amounts."""
-
-    ct = "ct"
-    EUR = "EUR"
+FORMATS = (
+    *("one", "haggle", "crawdad", "tij", "snap", "pajek", "gml", "graphml", "gexf", "node-link"),
+    *("fta", "payments", "ipv8"),
+)
+"""What a source is; a test compares them with what is read."""
 
 
 def import_(  # noqa: PLR0913, PLR0917 - each is an option
     form: Annotated[
         str,
         typer.Argument(
-            help=f"What the source is: {', '.join(Format)}.",
+            help=f"What the source is: {', '.join(FORMATS)}.",
             metavar="FORMAT",
-            parser=options.one_of(Format, "FORMAT"),
+            parser=options.one_of(FORMATS, "FORMAT"),
         ),
     ],
     source: Annotated[
         Path, typer.Argument(help="File to import, compressed by gzip or not.", metavar="SOURCE")
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="New folder to write.", metavar="FOLDER")
-    ],
+    out: Annotated[Path, output("New folder to write.", "FOLDER")],
     time_unit: Annotated[
         str | None,
         typer.Option(
             "--time-unit",
             help="Unit of times: s, ms, us, or iso for payments; default s, of ipv8 ms.",
-            parser=options.one_of(TimeUnit, "--time-unit"),
+            parser=options.one_of(("s", "ms", "us", "iso"), "--time-unit"),
         ),
     ] = None,
     origin: Annotated[
@@ -102,7 +71,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         typer.Option(
             "--amount-unit",
             help="Unit of amounts: ct or EUR.",
-            parser=options.one_of(AmountUnit, "--amount-unit"),
+            parser=options.one_of(("ct", "EUR"), "--amount-unit"),
         ),
     ] = "ct",
     undirected: Annotated[
@@ -134,7 +103,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         force=force,
     )
     if as_json:
-        console.data(json.dumps(made.note, indent=1))
+        console.json_data(made.note)
         return
     _tell(made)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-import json
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import typer
 
@@ -13,26 +11,16 @@ from pocketsim.cli.ui import console, options
 from pocketsim.cli.ui.options import AsJson
 from pocketsim.sim.base.errors import printable
 
-
-class Listed(enum.StrEnum):
-    """What can be listed."""
-
-    scenarios = "scenarios"
-    sweeps = "sweeps"
-    devices = "devices"
-    implementations = "implementations"
-    fits = "fits"
-    metrics = "metrics"
-    subsets = "subsets"
+Kind = Literal["scenarios", "sweeps", "devices", "implementations", "fits", "metrics", "subsets"]
 
 
 def names(
     kind: Annotated[
-        Listed,
+        Kind,
         typer.Argument(
             help="What to list.",
             metavar="KIND",
-            parser=options.one_of(Listed, "KIND"),
+            parser=options.one_of(get_args(Kind), "KIND"),
         ),
     ],
     as_json: AsJson = False,
@@ -40,22 +28,22 @@ def names(
     """List scenarios, profiles, metrics and other names that commands take, with their titles."""
     rows = _rows(kind)
     if as_json:
-        console.data(json.dumps(rows, indent=1, ensure_ascii=False))
+        console.json_data(rows)
         return
     for line in _aligned([[row[key] for key in _SHOWN if key in row] for row in rows]):
         console.data(line)
 
 
-def _rows(kind: Listed) -> list[dict[str, str]]:
+def _rows(kind: Kind) -> list[dict[str, str]]:
     """Return what is listed: names and titles, and of metrics their units and formulas."""
-    if kind is Listed.metrics:
+    if kind == "metrics":
         from pocketsim.sim.metrics.reference import METRICS
 
         return [
             {"name": name, "unit": metric.unit, "title": metric.meaning, "formula": metric.formula}
             for name, metric in METRICS.items()
         ]
-    if kind is Listed.subsets:
+    if kind == "subsets":
         from pocketsim.calibration.validate import published
 
         titles = {group.name: group.title for group in published.groups().values()}

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import document_option
 from pocketsim.sim.base.errors import ScenarioError
 
 
@@ -20,11 +21,11 @@ def new(
     ],
     base: Annotated[
         Path | None,
-        typer.Option(
+        document_option(
             "--from",
-            help="Scenario to copy, a file or a name; default: a commented template.",
-            metavar="SCENARIO",
-            autocompletion=completion.documents("scenario"),
+            "Scenario to copy, a file or a name; default: a commented template.",
+            "SCENARIO",
+            "scenario",
         ),
     ] = None,
 ) -> None:
@@ -44,7 +45,5 @@ def new(
         if os.path.lexists(file):
             raise ScenarioError(file, "", "is there already; nothing is overwritten")
     for file, text in zip(files, templates.texts(name.parent, stem, base), strict=True):
-        with output_paths.replacing(file) as aside:
-            aside.write_text(text, encoding="utf-8")
-        output_paths.tell(file)
+        output_paths.write(file, text)
     console.say(f"next: {shlex.join(['pocketsim', 'run', str(files[0])])}")

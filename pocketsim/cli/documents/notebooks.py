@@ -33,9 +33,7 @@ def notebooks(
             reason = "is there already and differs; --force overwrites it"
             raise ScenarioError(copy, "", reason)
     for copy, content in copies.items():
-        with output_paths.replacing(copy) as aside:
-            aside.write_bytes(content)
-        output_paths.tell(copy)
+        output_paths.write(copy, content)
     console.say(f"next: {shlex.join(['jupyter', 'lab', str(folder)])}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Annotated
 
 import typer
@@ -11,24 +10,13 @@ from pocketsim.api.documents import schema as schemas
 from pocketsim.cli.ui import console, options
 
 
-class Document(enum.StrEnum):
-    """What has a schema."""
-
-    scenario = "scenario"
-    sweep = "sweep"
-    profile = "profile"
-    implementation = "implementation"
-    fit = "fit"
-    rates = "rates"
-
-
 def schema(
     kind: Annotated[
-        Document,
+        schemas.Kind,
         typer.Argument(
             help="The kind of document.",
             metavar="KIND",
-            parser=options.one_of(Document, "KIND"),
+            parser=options.one_of(schemas.KINDS, "KIND"),
         ),
     ],
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.api.documents.catalog import document_file
@@ -40,7 +39,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     rungs = resolve(document)
     warn([document])
     if as_json:
-        console.data(json.dumps([rung.resolved for rung in rungs], indent=1))
+        console.json_data([rung.resolved for rung in rungs])
         return
     first = rungs[0].resolved
     run = first["run"]

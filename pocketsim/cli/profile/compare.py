@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.ui import completion, console, output_paths
-from pocketsim.cli.ui.options import AsJson
+from pocketsim.cli.ui import console, output_paths
+from pocketsim.cli.ui.options import AsJson, document
 
 if TYPE_CHECKING:
     from pocketsim.api.profile_stats import DeviceComparison
@@ -29,10 +28,8 @@ Bytes = Annotated[
 def compare(
     devices: Annotated[
         list[str],
-        typer.Argument(
-            help="Devices, files or names; the others are compared with the first.",
-            metavar="A B...",
-            autocompletion=completion.documents("device"),
+        document(
+            "Devices, files or names; the others are compared with the first.", "A B...", "device"
         ),
     ],
     payload: Bytes = None,
@@ -56,12 +53,11 @@ def compare(
     figure = _figure(found, form) if form else b""
     if as_json:
         said = {"first": found.first, "size_bytes": found.size_bytes, "rows": found.rows()}
-        console.data(json.dumps(said, indent=1, ensure_ascii=False))
+        console.json_data(said)
     else:
         _print(found)
     if plot:
-        with output_paths.replacing(plot) as aside:
-            aside.write_bytes(figure)
+        output_paths.put(plot, figure)
         console.say(f"figure: {plot}")
 
 

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from pocketsim.cli.profile.compare import Bytes, size_bytes
-from pocketsim.cli.ui import completion, console, options, output_paths
-
-
-class Format(enum.StrEnum):
-    """What to export a device to."""
-
-    rates = "rates"
+from pocketsim.cli.ui import console, options, output_paths
+from pocketsim.cli.ui.options import document, output
 
 
 def export(
-    device: Annotated[
-        str,
-        typer.Argument(
-            help="Device, a file or a name.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
-        ),
-    ],
+    device: Annotated[str, document("Device, a file or a name.", "PROFILE", "device")],
     to: Annotated[
-        Format,
+        Literal["rates"],
         typer.Option(
             "--to",
             help="rates: operations per second and seconds per operation, for other simulators.",
             metavar="FORMAT",
-            parser=options.one_of(Format, "--to"),
+            parser=options.one_of(("rates",), "--to"),
         ),
-    ] = Format.rates,
+    ] = "rates",
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="File to write (.json or .csv); JSON to stdout without.",
-            metavar="FILE",
-        ),
+        Path | None, output("File to write (.json or .csv); JSON to stdout without.")
     ] = None,
     payload: Bytes = None,
 ) -> None:
@@ -64,9 +45,7 @@ def export(
     if out is None:
         console.data(text.rstrip("\n"))
         return
-    with output_paths.replacing(out) as aside:
-        aside.write_text(text, encoding="utf-8")
-    output_paths.tell(out)
+    output_paths.write(out, text)
 
 
 _RATES = {".json": "json", ".csv": "csv"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli.ui import completion, console
-from pocketsim.cli.ui.options import AsJson
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import AsJson, document
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.lint import Finding
@@ -16,12 +15,7 @@ if TYPE_CHECKING:
 
 def lint(
     files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Profiles, files or names.",
-            metavar="FILE...",
-            autocompletion=completion.documents("device", "implementation"),
-        ),
+        list[str], document("Profiles, files or names.", "FILE...", "device", "implementation")
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -33,7 +27,7 @@ def lint(
 
     found = {str(file): lint_profile(file) for file in files}
     if as_json:
-        console.data(json.dumps(_told(found), indent=1, ensure_ascii=False))
+        console.json_data(_told(found))
     for file, findings in found.items():
         if not as_json:
             _say(file, findings)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from pocketsim.cli.ui import console
 from pocketsim.cli.ui.options import AsJson
 
@@ -14,7 +12,7 @@ def names(as_json: AsJson = False) -> None:
 
     rows = shipped_profiles()
     if as_json:
-        console.data(json.dumps({"profiles": rows}, indent=1, ensure_ascii=False))
+        console.json_data({"profiles": rows})
         return
     head = ("profile", "kind", *BASES, "costs alone", "on", "by")
     cells = [

@@ -7,21 +7,13 @@ from typing import Annotated
 
 import typer
 
-from pocketsim.cli.ui import completion, output_paths
+from pocketsim.cli.ui import output_paths
+from pocketsim.cli.ui.options import document, output
 
 
 def pin(
-    device: Annotated[
-        str,
-        typer.Argument(
-            help="Device, a file or a name.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device"),
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
-    ],
+    device: Annotated[str, document("Device, a file or a name.", "PROFILE", "device")],
+    out: Annotated[Path, output("Profile to write (TOML).")],
     reports: Annotated[
         list[Path] | None,
         typer.Option(

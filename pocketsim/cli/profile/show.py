@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import document
 from pocketsim.sim.base.errors import printable
 
 
 def show(
     named: Annotated[
         str,
-        typer.Argument(
-            help="File, or the name of a shipped profile.",
-            metavar="PROFILE",
-            autocompletion=completion.documents("device", "implementation"),
-        ),
+        document("File, or the name of a shipped profile.", "PROFILE", "device", "implementation"),
     ],
 ) -> None:
     """Show every number of a profile, its basis, and which published rows depend on it."""

@@ -9,15 +9,14 @@ from typing import Annotated
 import typer
 
 from pocketsim.cli.ui import output_paths
+from pocketsim.cli.ui.options import output
 
 
 def split(
     old: Annotated[
         Path, typer.Argument(help="Profile of version 0.1, with [app].", metavar="PROFILE")
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder to write both into.", metavar="DIR")
-    ] = Path(),
+    out: Annotated[Path, output("Folder to write both into.", "DIR")] = Path(),
 ) -> None:
     """Split a profile of version 0.1 into a device and an implementation."""
     import tomli_w
@@ -38,6 +37,4 @@ def split(
             again.write_text(text, encoding="utf-8")
             load_again(again)
     for path, (text, _) in written.items():
-        with output_paths.replacing(path) as aside:
-            aside.write_text(text, encoding="utf-8")
-        output_paths.tell(path)
+        output_paths.write(path, text)

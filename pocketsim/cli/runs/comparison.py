@@ -71,7 +71,7 @@ def show(
             "compared": len(rows),
             "clear_of_0_after_holm": clear,
         }
-        console.data(json.dumps(told, indent=1))
+        console.json_data(told)
         return
     _say_what_differs(differs)
     head = ("metric", "A", "B", "B - A", "95 % interval", "of A", f"to see {detect}")

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import enum
+import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from pocketsim.cli.runs.run_directories import complete
 from pocketsim.cli.ui import console, options, output_paths
+from pocketsim.cli.ui.options import output
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
     import pyarrow as pa
 
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-class Format(enum.StrEnum):
-    """What to export to; files, unlike a folder of tokens, have their format as suffix."""
-
-    csv = "csv"
-    graphml = "graphml"
-    gexf = "gexf"
-    json = "json"
-    perfetto = "perfetto"
-    tokens = "tokens"
+Format = Literal["csv", "graphml", "gexf", "json", "perfetto", "tokens"]
+"""What to export to; files, unlike a folder of tokens, have their format as suffix."""
 
 
 def export(
@@ -40,17 +37,11 @@ def export(
             "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
             "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
-            parser=options.one_of(Format, "--to"),
+            parser=options.one_of(get_args(Format), "--to"),
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="File to write, or folder of tokens; stdout without.",
-            metavar="PATH",
-        ),
+        Path | None, output("File to write, or folder of tokens; stdout without.", "PATH")
     ] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="The same as --out, for csv.", metavar="FILE")
@@ -66,17 +57,17 @@ def export(
 
     resolved = results.read_resolved(directory)
     check_repetition(resolved, repetition)
-    if csv is not None and (to not in {None, Format.csv} or out is not None):
+    if csv is not None and (to not in {None, "csv"} or out is not None):
         raise ScenarioError("--csv", "", "takes no --out and no other --to", "--out")
     target = csv or out
     if target is not None:
         output_paths.check_outside_runs(target)
-    chosen = Format.csv if csv is not None else _chosen(to, out)
-    if chosen is Format.tokens:
+    chosen = "csv" if csv is not None else _chosen(to, out)
+    if chosen == "tokens":
         _tokens(directory, resolved, repetition or 0, out)
-    elif chosen is Format.csv:
+    elif chosen == "csv":
         _csv(directory, resolved, repetition, target)
-    elif chosen is Format.perfetto:
+    elif chosen == "perfetto":
         _timeline(directory, resolved, repetition or 0, out)
     else:
         _graph(directory, repetition or 0, out, chosen)
@@ -85,15 +76,26 @@ def export(
 def _chosen(to: Format | None, file: Path | None) -> Format:
     """Return the format that is asked for, by name or by the suffix of the file."""
     if file is None or not file.suffix:
-        return to or Format.csv
+        return to or "csv"
     if to is None:
         return output_paths.by_suffix(file, _BY_SUFFIX, " or by --to")
     suffix = file.suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if said is not None and to not in {said, Format.tokens}:
+    if said is not None and to not in {said, "tokens"}:
         reason = f'"{suffix}" says that it is no {to}'
         raise ScenarioError(file, "", reason, f"--to {said}")
     return to
+
+
+@contextlib.contextmanager
+def _sink(file: Path | None) -> Iterator[BinaryIO]:
+    """Yield what to write to: a file in the place of what is there, or stdout without one."""
+    if file is None:
+        yield sys.stdout.buffer
+        return
+    with output_paths.replacing(file) as aside, aside.open("wb") as sink:
+        yield sink
+    output_paths.tell(file)
 
 
 def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:
@@ -102,37 +104,24 @@ def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path
 
     transport = results.read_metrics(directory)["rung"]["transport"]
     table = _events(directory, repetition)
-    duration_s = resolved["run"]["duration_s"]
-    if file is None:
-        write_csv(table, sys.stdout.buffer, transport, duration_s=duration_s)
-        return
-    with output_paths.replacing(file) as aside, aside.open("wb") as sink:
-        write_csv(table, sink, transport, duration_s=duration_s)
-    output_paths.tell(file)
+    with _sink(file) as sink:
+        write_csv(table, sink, transport, duration_s=resolved["run"]["duration_s"])
 
 
-def _graph(directory: Path, repetition: int, file: Path | None, form: Format) -> None:
+def _graph(directory: Path, repetition: int, file: Path | None, form: str) -> None:
     from pocketsim.sim.export import graph
 
     found = graph.of_run(directory, repetition)
-    if file is None:
-        graph.write(found, sys.stdout.buffer, form)
-        return
-    with output_paths.replacing(file) as aside, aside.open("wb") as sink:
+    with _sink(file) as sink:
         graph.write(found, sink, form)
-    output_paths.tell(file)
 
 
 def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path | None) -> None:
     from pocketsim.sim.export import perfetto
 
     left_out = perfetto.check_kept(directory, resolved, repetition)
-    if file is None:
-        perfetto.of_run(directory, resolved, repetition, sys.stdout.buffer)
-    else:
-        with output_paths.replacing(file) as aside, aside.open("wb") as sink:
-            perfetto.of_run(directory, resolved, repetition, sink)
-        output_paths.tell(file)
+    with _sink(file) as sink:
+        perfetto.of_run(directory, resolved, repetition, sink)
     if left_out:
         console.say(f"{left_out} rows are not there: a timeline keeps the first two million")
 
@@ -181,10 +170,10 @@ def _events(directory: Path, repetition: int | None) -> pa.Table:
     return table.filter(pc.equal(table["repetition"], repetition))
 
 
-_BY_SUFFIX = {
-    ".csv": Format.csv,
-    ".graphml": Format.graphml,
-    ".gexf": Format.gexf,
-    ".json": Format.json,
-    ".pftrace": Format.perfetto,
+_BY_SUFFIX: dict[str, Format] = {
+    ".csv": "csv",
+    ".graphml": "graphml",
+    ".gexf": "gexf",
+    ".json": "json",
+    ".pftrace": "perfetto",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +32,7 @@ def metrics(
         reason = "nothing is sent in it; of two phones it takes the log of the one that proposes"
         raise ScenarioError(events, "", reason)
     if as_json:
-        console.data(json.dumps(found, indent=1))
+        console.json_data(found)
         return
     rows = [
         (

@@ -10,6 +10,7 @@ import typer
 
 from pocketsim.cli.runs.run_directories import RunDirectories, complete
 from pocketsim.cli.ui import output_folder, output_paths
+from pocketsim.cli.ui.options import output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +28,7 @@ PlotlyJs = Annotated[
 
 def report(
     runs: RunDirectories,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="HTML file to write; report.html without --paper.", metavar="FILE"
-        ),
-    ] = None,
+    out: Annotated[Path | None, output("HTML file to write; report.html without --paper.")] = None,
     plotly_js: PlotlyJs = None,
     paper: Annotated[
         Path | None,
@@ -82,6 +78,5 @@ def shared_plotly(plotly_js: Path | None, page: Path) -> str | None:
     output_paths.check_outside_runs(plotly_js)
     from plotly.offline import get_plotlyjs
 
-    with output_paths.replacing(plotly_js) as aside:
-        aside.write_text(get_plotlyjs(), encoding="utf-8")
+    output_paths.put(plotly_js, get_plotlyjs())
     return Path(os.path.relpath(plotly_js.absolute(), page.absolute().parent)).as_posix()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,7 +54,7 @@ def run(  # noqa: PLR0913 - each is an option
         run_summary.show([outcome.directory for outcome in outcomes], document.overrides)
         return
     metrics = [results.read_metrics(outcome.directory) for outcome in outcomes]
-    console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
+    console.json_data(metrics[0] if len(metrics) == 1 else {"rungs": metrics})
 
 
 def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, way: Any = None) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +39,7 @@ def verify(
     """
     found = dict(_findings(run, repetition))
     if as_json:
-        console.data(json.dumps([_plain(name, each) for name, each in found.items()], indent=1))
+        console.json_data([_plain(name, each) for name, each in found.items()])
     else:
         for name, each in found.items():
             _print(name, each)

@@ -17,15 +17,12 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console, output_paths
-from pocketsim.cli.ui.options import Out
+from pocketsim.cli.ui.options import Out, output
 
 
 def collect(
     file: SweepFile,
-    table: Annotated[
-        Path,
-        typer.Option("-o", "--table", help="File to write: .parquet or .csv.", metavar="TABLE"),
-    ],
+    table: Annotated[Path, output("File to write: .parquet or .csv.", "TABLE", "--table")],
     out: Out = OUT,
     shard: Shard = WHOLE,
 ) -> None:

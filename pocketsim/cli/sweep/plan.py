@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from pocketsim.cli.sweep.study import (
     OUT,
     WHOLE,
@@ -33,7 +31,7 @@ def plan(
     every = [(run, run.state) for run in study.sweep.runs()]
     if as_json:
         rows = [run_row(run, state) for run, state in every]
-        console.data(json.dumps({**status_numbers(status), "rows": rows}, indent=1))
+        console.json_data({**status_numbers(status), "rows": rows})
         return
     show_status(status)
     cells = [

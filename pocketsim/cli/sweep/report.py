@@ -18,14 +18,12 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console
-from pocketsim.cli.ui.options import Out
+from pocketsim.cli.ui.options import Out, output
 
 
 def report(
     file: SweepFile,
-    page: Annotated[
-        Path, typer.Option("-o", "--page", help="HTML file to write.", metavar="PAGE")
-    ] = Path("report.html"),
+    page: Annotated[Path, output("HTML file to write.", "PAGE", "--page")] = Path("report.html"),
     plotly_js: run_report.PlotlyJs = None,
     out: Out = OUT,
     shard: Shard = WHOLE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +18,12 @@ from pocketsim.cli.sweep.study import (
     Keep,
     Shard,
     SweepFile,
-    check_kept,
     run_row,
     study_of,
 )
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
-from pocketsim.cli.ui.options import AsJson, Jobs, Out
+from pocketsim.cli.ui.options import AsJson, Jobs, Out, one_of
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base.errors import shown
 
@@ -50,7 +48,8 @@ def run(  # noqa: PLR0913 - each is an option
         typer.Option(
             help="local: runs are made here; dask: by workers.",
             metavar="local|dask",
-            autocompletion=lambda: list(_EXECUTORS),
+            parser=one_of(("local", "dask"), "--executor"),
+            autocompletion=lambda: ["local", "dask"],
         ),
     ] = "local",
     scheduler: Annotated[
@@ -76,7 +75,6 @@ def run(  # noqa: PLR0913 - each is an option
     process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
     directories.
     """
-    check_kept(keep)
     _check_executor(executor, {"--scratch": scratch, "--before": before}, scheduler)
     if scratch is not None and not scratch.is_dir():
         raise typer.BadParameter(f"{scratch} is no folder", param_hint="--scratch")
@@ -105,7 +103,7 @@ def run(  # noqa: PLR0913 - each is an option
             console.fail(f"{outcome.directory}: {outcome.error}")
     lacking = [row for row in rows if row["status"] in {"failed", "busy", "left"}]
     if as_json:
-        console.data(json.dumps({"runs": rows}, indent=1))
+        console.json_data({"runs": rows})
     else:
         # Several points may share one.
         for path in dict.fromkeys(_kept(study, row) for row in rows if row not in lacking):
@@ -121,10 +119,7 @@ def _kept(study: Study, row: Mapping[str, Any]) -> str:
 
 
 def _check_executor(executor: str, of_this: Mapping[str, object], scheduler: str | None) -> None:
-    """Refuse an executor that is not known, and options that are of another."""
-    if executor not in _EXECUTORS:
-        reason = f"{shown(repr(executor))} is neither of {', '.join(_EXECUTORS)}"
-        raise typer.BadParameter(reason, param_hint="--executor")
+    """Refuse options that are of another executor."""
     if executor == "local" and scheduler is not None:
         raise typer.BadParameter("is for --executor dask", param_hint="--scheduler")
     for name, value in of_this.items():
@@ -154,6 +149,3 @@ def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Clie
     from pocketsim.sim.run import dask_backend
 
     return dask_backend.connected(scheduler)
-
-
-_EXECUTORS = ("local", "dask")

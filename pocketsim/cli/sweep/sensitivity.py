@@ -6,13 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from pocketsim.cli.runs.compare import Metrics
 from pocketsim.cli.runs.comparison import short
 from pocketsim.cli.sweep.study import SweepFile
 from pocketsim.cli.ui import console, output_paths
-from pocketsim.cli.ui.options import AsJson, Out
+from pocketsim.cli.ui.options import AsJson, Out, output
 from pocketsim.cli.ui.run_summary import MAIN
 
 if TYPE_CHECKING:
@@ -24,8 +22,7 @@ def sensitivity(
     metrics: Metrics = None,
     out: Out = Path("runs"),
     page: Annotated[
-        Path | None,
-        typer.Option("-o", "--page", help="HTML file to write with a plot.", metavar="PAGE"),
+        Path | None, output("HTML file to write with a plot.", "PAGE", "--page")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli.sweep.study import Keep, SweepFile, check_kept, study_of
+from pocketsim.cli.sweep.study import Keep, SweepFile, study_of
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
 from pocketsim.cli.ui.options import Out
@@ -59,7 +59,6 @@ def slurm(  # noqa: PLR0913 - each is an option
     """
     from pocketsim.api import slurm as batch
 
-    check_kept(keep)
     study = study_of(file, out, "1/1")
     documents = [task.document for point in study.sweep.points for task in point.tasks]
     code_consent.ask(documents, allow=allow_code)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.api.progress import span
-from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui.options import document, one_of
 from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
@@ -19,31 +20,18 @@ if TYPE_CHECKING:
     from pocketsim.api.study import Status, Study
     from pocketsim.sim.run.sweep import Run
 
-SweepFile = Annotated[
-    Path,
-    typer.Argument(
-        help="Sweep (TOML), a file or a name.",
-        metavar="FILE",
-        autocompletion=completion.documents("sweep"),
-    ),
-]
+SweepFile = Annotated[Path, document("Sweep (TOML), a file or a name.", "FILE", "sweep")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
 Keep = Annotated[
     str,
     typer.Option(
         help="events: a directory for each run; metrics: one table of all metrics.",
         metavar="events|metrics",
+        parser=one_of(("events", "metrics"), "--keep"),
         autocompletion=lambda: ["events", "metrics"],
     ),
 ]
 OUT, WHOLE = Path("runs"), "1/1"
-
-
-def check_kept(keep: str) -> None:
-    """Refuse what cannot be kept."""
-    if keep not in _KEPT:
-        reason = f"{shown(repr(keep))} is neither of {', '.join(_KEPT)}"
-        raise typer.BadParameter(reason, param_hint="--keep")
 
 
 def study_of(file: Path, out: Path, shard: str) -> Study:
@@ -101,5 +89,4 @@ def _counted(numbers: Mapping[str, int]) -> str:
 
 WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
 _STATES = tuple(WORDS)
-_KEPT = ("events", "metrics")
 EXIT_SOME_LACK = 4

@@ -5,6 +5,7 @@ What people read may quote documents and paths, so it holds nothing that a termi
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
@@ -27,6 +28,11 @@ def level() -> int:
 def data(text: str) -> None:
     """Write a line of data."""
     sys.stdout.write(f"{text}\n")
+
+
+def json_data(value: object) -> None:
+    """Write a value as JSON, as data."""
+    data(json.dumps(value, indent=1))
 
 
 def table(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -17,16 +16,29 @@ from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import at_home
 
-Words = TypeVar("Words", bound=enum.StrEnum)
-
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more.")]
+
+
+def document(text: str, metavar: str, *kinds: str) -> Any:
+    """Return an argument that is a document of these kinds: a file, or a name."""
+    return typer.Argument(help=text, metavar=metavar, autocompletion=completion.documents(*kinds))
+
+
+def document_option(name: str, text: str, metavar: str, kind: str) -> Any:
+    """Return an option that is a document of a kind: a file, or a name."""
+    return typer.Option(name, help=text, metavar=metavar, autocompletion=completion.documents(kind))
+
+
+def output(text: str, metavar: str = "FILE", name: str = "--out") -> Any:
+    """Return the option -o of what is written."""
+    return typer.Option("-o", name, help=text, metavar=metavar)
+
+
 ScenarioFile = Annotated[
     Path,
-    typer.Argument(
-        help="Scenario file (TOML), or the name of one that comes with the project.",
-        metavar="FILE",
-        autocompletion=completion.documents("scenario"),
+    document(
+        "Scenario file (TOML), or the name of one that comes with the project.", "FILE", "scenario"
     ),
 ]
 Overrides = Annotated[
@@ -55,15 +67,15 @@ def from_here(overrides: list[str] | None) -> list[str]:
     return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
-def one_of(known: type[Words], name: str) -> Callable[[str], Words]:
+def one_of(known: Collection[str], name: str) -> Callable[[str], str]:
     """Return what reads one of some words as the argument or option `name`.
 
     It raises UserError with the nearest of them for another.
     """
 
-    def read(said: str) -> Words:
-        if said in set(known):
-            return known(said)
+    def read(said: str) -> str:
+        if said in known:
+            return said
         hint = did_you_mean(nearest(said, known))
         raise UserError(f"{name}: {shown(repr(said))} is not one of {', '.join(known)}{hint}")
 

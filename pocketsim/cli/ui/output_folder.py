@@ -43,13 +43,13 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> N
             raise ScenarioError(folder / name, "", reason)
     gone = sorted({line[_NAME:] for line in made} - {*files, MADE})
     # Both lists at first: what is half done when this ends early is ours the next time.
-    _put(folder / MADE, _text(made | lines))
+    output_paths.put(folder / MADE, _text(made | lines))
     for name, content in files.items():
-        _put(folder / name, content)
+        output_paths.put(folder / name, content)
     for path in (folder / name for name in gone):
         if _is_in(made, path):
             path.unlink()
-    _put(folder / MADE, _text(lines))
+    output_paths.put(folder / MADE, _text(lines))
 
 
 def _made(folder: Path) -> set[str]:
@@ -75,11 +75,6 @@ def _line(name: str, content: bytes) -> str:
 
 def _text(lines: set[str]) -> bytes:
     return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[_NAME:])).encode()
-
-
-def _put(path: Path, content: bytes) -> None:
-    with output_paths.replacing(path) as aside:
-        aside.write_bytes(content)
 
 
 _NAME = 66  # where a name begins in a line: after a digest and two spaces

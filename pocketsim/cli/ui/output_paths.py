@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pocketsim.cli.ui import console
+from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import ScenarioError, UserError, nearest, no_room
 from pocketsim.sim.run import rundir
 
@@ -80,9 +81,9 @@ def replacing(target: Path) -> Iterator[Path]:
             yield aside
             if real.exists():
                 shutil.copymode(real, aside)
-            _flush(aside)
+            files.flush(aside)
             aside.replace(real)
-            _flush(real.parent)
+            files.flush(real.parent)
 
 
 @contextlib.contextmanager
@@ -101,6 +102,18 @@ def writing(target: Path) -> Iterator[None]:
         if failed is None:
             raise
         raise _refused(error, target, failed) from None
+
+
+def put(target: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there."""
+    with replacing(target) as aside:
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write(target: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there, and print where it is."""
+    put(target, content)
+    tell(target)
 
 
 def tell(target: Path) -> None:
@@ -128,7 +141,7 @@ def _failed(error: OSError, target: Path) -> str | None:
         if error.errno == errno.ENOENT and path.is_dir():
             continue  # what is missing in a folder that is there, we have not made
         asides = (folder for folder in (failed, failed.parent) if folder.parent == path.parent)
-        if any(folder.name.startswith((_ASIDE, _FOLDER_ASIDE)) for folder in asides):
+        if any(folder.name.startswith((_ASIDE, files.ASIDE)) for folder in asides):
             return str(target)
         if path in (failed, *failed.parents) or failed in path.parents:
             return error.filename
@@ -177,21 +190,12 @@ def _is_our_output(target: Path) -> bool:
         return False
 
 
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _reason(error: OSError) -> str:
     return os.strerror(error.errno or 0).lower()
 
 
 _JOURNAL = ".journal"
 _ASIDE = ".writing-"
-_FOLDER_ASIDE = ".tmp-"  # of folders that are written whole (`sim.trace.final_tokens`)
 _NEW = "new"
 _STDOUT = 1
 # A path of the user's that cannot be read or written.

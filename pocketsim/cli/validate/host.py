@@ -9,7 +9,7 @@ import typer
 
 from pocketsim.cli.ui import console
 from pocketsim.cli.ui import output_paths as targets
-from pocketsim.cli.ui.options import AsJson, Jobs
+from pocketsim.cli.ui.options import AsJson, Jobs, output
 from pocketsim.cli.validate import second_device
 from pocketsim.sim.run.children import default_jobs
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def host(  # noqa: PLR0913 - each is an option
     *,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
-    ] = Path("runs/host"),
+    out: Annotated[Path, output("Folder of what is written.", "DIR")] = Path("runs/host"),
     quick: Annotated[
         bool, typer.Option("--quick", help="Four points in three minutes; no bar is applied.")
     ] = False,
@@ -86,13 +84,10 @@ def _tell_design(effort: object) -> None:
 def _write(result: HostValidation, out: Path) -> None:
     from pocketsim.report.host import page
 
-    with targets.replacing(out / "host.json") as aside:
-        aside.write_text(result.as_json(), encoding="utf-8")
-    told = _sentences(result)
-    with targets.replacing(out / "host.html") as aside:
-        other = result.other.comparison if result.other else None
-        found = page.page(result.comparison, _TITLE, told, result.tokens, other)
-        aside.write_text(found, encoding="utf-8")
+    targets.put(out / "host.json", result.as_json())
+    other = result.other.comparison if result.other else None
+    found = page.page(result.comparison, _TITLE, _sentences(result), result.tokens, other)
+    targets.put(out / "host.html", found)
 
 
 def _print(result: HostValidation) -> None:

@@ -74,12 +74,10 @@ def alone(one: Device, out: Path, profile: Path, jobs: int, *, json: bool) -> No
     from pocketsim.report.host import second_device as page
 
     result = _validated(one, out, profile, jobs)
-    with targets.replacing(out / "other.json") as aside:
-        aside.write_text(result.as_json(), encoding="utf-8")
+    targets.put(out / "other.json", result.as_json())
     told = [*sentences(result), f"Verdict: {result.verdict}."]
-    with targets.replacing(out / "other.html") as aside:
-        found = page.page(result.comparison, "Another device on this host", told)
-        aside.write_text(found, encoding="utf-8")
+    found = page.page(result.comparison, "Another device on this host", told)
+    targets.put(out / "other.html", found)
     if json:
         console.data(result.as_json().rstrip())
     else:

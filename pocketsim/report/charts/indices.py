@@ -26,17 +26,7 @@ def chart(found: pd.DataFrame) -> go.Figure:
     for (name, text), colour in zip(shown, theme.colours(len(shown)), strict=True):
         at = found[name].tolist()
         ends = zip(found[f"{name}_ci95_low"], found[f"{name}_ci95_high"], strict=True)
-        sides = [
-            (high - middle, middle - low) for middle, (low, high) in zip(at, ends, strict=True)
-        ]
-        error = {
-            "type": "data",
-            "symmetric": False,
-            "array": [above for above, _ in sides],
-            "arrayminus": [below for _, below in sides],
-            "thickness": 1.2,
-            "width": 3,
-        }
+        error = theme.bars(at, list(ends), signed=True)
         bar = go.Bar(
             x=at, y=names, name=text, orientation="h", error_x=error, marker={"color": colour}
         )

@@ -94,18 +94,23 @@ def colours(count: int) -> list[str]:
 
 
 def bars(
-    middle: Sequence[float], bounds: Sequence[tuple[float, float] | None], *, log: bool = False
+    middle: Sequence[float],
+    bounds: Sequence[tuple[float, float] | None],
+    *,
+    log: bool = False,
+    signed: bool = False,
 ) -> dict[str, Any]:
     """Return error bars from lower to upper bound, as far from `middle` as each is.
 
-    Nothing that is drawn can be negative, so bars end at 0; on a logarithmic axis, which has no 0,
-    at 5 % of the middle.
+    What is not `signed` cannot be negative, so bars end at 0; on a logarithmic axis, which has no
+    0, at 5 % of the middle.
     """
     known = [bound or (at, at) for at, bound in zip(middle, bounds, strict=True)]
     above = [max(0.0, high - at) for at, (_, high) in zip(middle, known, strict=True)]
     below = [max(0.0, at - low) for at, (low, _) in zip(middle, known, strict=True)]
-    most = _LOG_BAR if log else 1.0
-    below = [min(part, most * at) for part, at in zip(below, middle, strict=True)]
+    if not signed:
+        most = _LOG_BAR if log else 1.0
+        below = [min(part, most * at) for part, at in zip(below, middle, strict=True)]
     sides = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     return {**sides, "thickness": 1.2, "width": 3}
 

@@ -56,56 +56,29 @@ def chart(comparison: Comparison, quantity: str) -> go.Figure:
 
     Points that fitted or were dropped are hollow; what has no positive median is not drawn.
     """
-    import plotly.graph_objects as go
-
     scale, unit = _SCALES[quantity]
-    drawn = theme.figure(f"measured, {unit}", f"simulated, {unit}")
     pairs = zip(comparison.judgement.rows, comparison.compared, strict=True)
     known = [(row, one) for row, one in pairs if _is_drawn(row.errors[quantity])]
-    for carrier in sorted({row.point.carrier for row, _ in known}):
-        some = [(row, one) for row, one in known if row.point.carrier == carrier]
-        drawn.add_trace(_points(some, quantity, carrier, scale))
-    errors = [row.errors[quantity] for row, _ in known]
-    both = [scale * value for error in errors for value in (error.measured, error.simulated)]
-    if both:
-        ends = [min(both), max(both)]
-        line = {"color": theme.FAINT, "width": 1, "dash": "dot"}
-        drawn.add_trace(go.Scatter(x=ends, y=ends, mode="lines", name="equal", line=line))
-    drawn.update_xaxes(type="log")
-    drawn.update_yaxes(type="log")
-    theme.make_room(drawn)
-    return drawn
+    dots = {
+        (carrier, theme.colour(carrier)): [
+            _dot(row, one, quantity, scale) for row, one in known if row.point.carrier == carrier
+        ]
+        for carrier in sorted({row.point.carrier for row, _ in known})
+    }
+    return page_frame.chart(f"measured, {unit}", f"simulated, {unit}", dots)
 
 
-def _points(
-    some: Sequence[tuple[Row, Compared]], quantity: str, carrier: str, scale: float
-) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    errors = [row.errors[quantity] for row, _ in some]
-    measured = [scale * error.measured for error in errors]
-    simulated = [scale * error.simulated for error in errors]
-    predicted = [(scale * error.low, scale * error.high) for error in errors]
-    repeated = [_range(one, quantity, scale) for _, one in some]
-    return go.Scatter(
-        x=measured,
-        y=simulated,
-        mode="markers",
-        name=carrier,
-        text=[row.point.name for row, _ in some],
-        error_x=theme.bars(measured, repeated, log=True),
-        error_y=theme.bars(simulated, predicted, log=True),
-        marker={
-            "color": theme.colour(carrier),
-            "size": 8,
-            "symbol": ["circle" if row.is_judged else "circle-open" for row, _ in some],
-        },
-    )
-
-
-def _range(one: Compared, quantity: str, scale: float) -> tuple[float, float]:
+def _dot(row: Row, one: Compared, quantity: str, scale: float) -> page_frame.Dot:
+    error = row.errors[quantity]
     values = [scale * getattr(figures, quantity) for figures in one.measured]
-    return min(values), max(values)
+    return page_frame.Dot(
+        row.point.name,
+        scale * error.measured,
+        (min(values), max(values)),
+        scale * error.simulated,
+        (scale * error.low, scale * error.high),
+        is_hollow=not row.is_judged,
+    )
 
 
 def _is_drawn(error: Error) -> bool:

@@ -10,8 +10,6 @@ from pocketsim.report.charts import theme
 from pocketsim.report.host import page_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import plotly.graph_objects as go
 
     from pocketsim.calibration.host.tokens.comparing import TokenComparison
@@ -34,50 +32,27 @@ def chart(tokens: TokenComparison) -> go.Figure:
 
     Batches that were dropped are hollow.
     """
-    import plotly.graph_objects as go
-
-    drawn = theme.figure("measured, tokens/s", "predicted, tokens/s")
     rows = tokens.judgement.rows
     operations = list(dict.fromkeys(row.operation for row in rows))
-    for operation, colour in zip(operations, theme.colours(len(operations)), strict=True):
-        some = [row for row in rows if row.operation == operation]
-        drawn.add_trace(_points(some, colour, tokens))
-    both = [rate for row in rows for rate in (row.rate_per_s, row.predicted_per_s)]
-    line = {"color": theme.FAINT, "width": 1, "dash": "dot"}
-    ends = [min(both), max(both)]
-    drawn.add_trace(go.Scatter(x=ends, y=ends, mode="lines", name="equal", line=line))
-    drawn.update_xaxes(type="log")
-    drawn.update_yaxes(type="log")
-    theme.make_room(drawn)
-    return drawn
+    colours = theme.colours(len(operations))
+    dots = {
+        (operation, colour): [_dot(row, tokens) for row in rows if row.operation == operation]
+        for operation, colour in zip(operations, colours, strict=True)
+    }
+    return page_frame.chart("measured, tokens/s", "predicted, tokens/s", dots)
 
 
-def _points(some: Sequence[Row], colour: str, tokens: TokenComparison) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    real, predicted = [row.rate_per_s for row in some], [row.predicted_per_s for row in some]
-    bounds = [(row.low_per_s, row.high_per_s) for row in some]
-    repeated = [_range(row, tokens) for row in some]
-    return go.Scatter(
-        x=real,
-        y=predicted,
-        mode="markers",
-        name=some[0].operation,
-        text=[f"{row.batch.tokens} tokens, {row.batch.place}" for row in some],
-        error_x=theme.bars(real, repeated, log=True),
-        error_y=theme.bars(predicted, bounds, log=True),
-        marker={
-            "color": colour,
-            "size": 8,
-            "symbol": ["circle-open" if row.is_dropped else "circle" for row in some],
-        },
-    )
-
-
-def _range(row: Row, tokens: TokenComparison) -> tuple[float, float]:
+def _dot(row: Row, tokens: TokenComparison) -> page_frame.Dot:
     costs = tokens.measured[row.batch]
     rates = [row.batch.tokens / operation_s(each, row.operation) for each in costs]
-    return min(rates), max(rates)
+    return page_frame.Dot(
+        f"{row.batch.tokens} tokens, {row.batch.place}",
+        row.rate_per_s,
+        (min(rates), max(rates)),
+        row.predicted_per_s,
+        (row.low_per_s, row.high_per_s),
+        is_hollow=row.is_dropped,
+    )
 
 
 _CAPTION = (

@@ -11,7 +11,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.runs import points
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Bounds = tuple[float, float]
     Key = tuple[str, str, int, str]
+
+AnyRuns = TypeVar("AnyRuns", "Run", "Series")
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,9 @@ def load(run_dirs: Iterable[Path], known_shipped: Collection[Path] = ()) -> list
     return sorted(found, key=_order)
 
 
-def by_scenario(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """Return the runs of each scenario."""
-    grouped: dict[str, list[Run]] = {}
+def by_scenario(runs: Iterable[AnyRuns]) -> dict[str, list[AnyRuns]]:
+    """Return the runs, or series of them, of each scenario."""
+    grouped: dict[str, list[AnyRuns]] = {}
     for run in runs:
         grouped.setdefault(run.scenario, []).append(run)
     return grouped

@@ -1,7 +1,7 @@
 """A town that pays with tokens: charts of its day, and a table of what its payments came to.
 
-Runs of one scenario stand beside each other, offline beside online. What the metrics mean is
-defined in `sim.metrics.town` and `sim.metrics.energy`; here each has a line for readers.
+Runs of one scenario stand beside each other, offline beside online. What the metrics mean,
+`sim.metrics.reference` says; here is which of them stand together.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from pocketsim.report.charts import theme
 from pocketsim.report.html.page import interval, number, table
 from pocketsim.report.runs.run import run_names
+from pocketsim.sim.metrics import reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,13 +57,18 @@ def figures_table(runs: Sequence[Run]) -> str:
     head = ["", *(escape(name) for name in run_names(runs)), "unit", "meaning"]
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
-    for group, rows in METRICS.items():
-        known = {name: row for name, row in rows.items() if name in told}
+    for group, names in METRICS.items():
+        known = {name: reference.METRICS[name] for name in names if name in told}
         if known:
             lines.append([f"<b>{escape(group)}</b>", *[""] * (len(runs) + 2)])
         lines += [
-            [f"<code>{name}</code>", *(_value(run, name) for run in runs), unit, escape(meaning)]
-            for name, (unit, meaning) in known.items()
+            [
+                f"<code>{name}</code>",
+                *(_value(run, name) for run in runs),
+                "" if metric.unit == "1" else metric.unit,
+                escape(metric.meaning),
+            ]
+            for name, metric in known.items()
         ]
     found = table(head, lines, numeric=range(1, len(runs) + 1), prose=True)
     note = _energy_note(runs) if any(_is_priced(run) for run in runs) else ""
@@ -207,62 +213,28 @@ def _value(run: Run, name: str) -> str:
     return f"{number(run.mean(name) or 0.0)}{interval(run.bounds(name))}"
 
 
-# By group: the unit, and what it is, in a line.
 METRICS = {
-    "Payments": {
-        "payments_asked": ("", "payments that somebody wanted to make"),
-        "payments_completed": ("", "of these, those whose payer has a receipt"),
-        "completed_ratio": ("", "completed over asked for"),
-        "unpayable_ratio": ("", "over asked for: the payer's wallet did not hold the amount"),
-        "payments_in_flight_ratio": ("", "over asked for: without a receipt at the end, not lost"),
-        "outage_completed_ratio": ("", "completed over asked for, of those asked in an outage"),
-        "payment_ms_p50": ("ms", "from asking to the receipt, median"),
-        "payment_ms_p95": ("ms", "the same, 95th percentile"),
-        "contact_bytes_per_payment": ("B", "carried between phones near each other"),
-        "access_bytes_per_payment": ("B", "carried by access networks, with all settling"),
-        "cpu_ms_per_payment": ("ms", "core time of all phones, the authority among them"),
-    },
-    "Tokens": {
-        "token_recipients_mean": ("", "recipients of a token when it is paid, with its first"),
-        "token_recipients_p95": ("", "the same, 95th percentile"),
-        "token_recipients_max": ("", "the same, most"),
-    },
-    "Authority": {
-        "authority_backlog_tokens_max": ("", "tokens submitted and not decided, at worst"),
-        "authority_answer_ms_p95": ("ms", "from submitting a token to knowing, 95th percentile"),
-        "unverified_tokens_max": ("", "tokens paid and not verified since, at worst"),
-        "drain_min_p50": ("min", "after the last outage, until a token that waited is verified"),
-        "drain_min_p95": ("min", "the same, 95th percentile"),
-        "drain_min_max": ("min", "the same, for the last"),
-    },
-    "Cheats": {
-        "double_spends": ("", "tokens signed over by somebody who had kept them"),
-        "accused": ("", "persons whom the authority named, for each token"),
-        "wrongly_accused": ("", "of these, those who had signed nothing twice"),
-        "undetected_tokens": ("", "tokens spent twice of which the authority saw no proof"),
-        "detection_min_p50": (
-            "min",
-            "from a token's first double spend to its cheat's name, median",
-        ),
-        "detection_min_max": ("min", "the same, longest"),
-        "value_at_risk_eur_max": ("EUR", "first spent twice and not found out yet, at worst"),
-        "refused_to_honest_eur": ("EUR", "what was refused to somebody who had not cheated"),
-    },
-    "Money": {
-        "minted_eur": ("EUR", "issued by the authority"),
-        "redeemed_eur": ("EUR", "taken back for good"),
-        "circulating_eur": ("EUR", "valid at the end, wherever it is"),
-        "vanished_eur": (
-            "EUR",
-            "of that, what nobody has any more; 0 by the thesis's rules with the handshake",
-        ),
-    },
-    "Energy": {
-        "cpu_mj_per_payment": ("mJ", "busy cores of all phones, over completed payments"),
-        "contact_mj_per_payment": ("mJ", "links between phones near each other, both ends"),
-        "access_mj_per_payment": ("mJ", "radios of access networks: active, tails, wake-ups"),
-        "energy_mj_per_payment": ("mJ", "the sum of the three"),
-    },
+    "Payments": (
+        *("payments_asked", "payments_completed", "completed_ratio", "unpayable_ratio"),
+        *("payments_in_flight_ratio", "outage_completed_ratio"),
+        *("payment_ms_p50", "payment_ms_p95"),
+        *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
+    ),
+    "Tokens": ("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
+    "Authority": (
+        *("authority_backlog_tokens_max", "authority_answer_ms_p95", "unverified_tokens_max"),
+        *("drain_min_p50", "drain_min_p95", "drain_min_max"),
+    ),
+    "Cheats": (
+        *("double_spends", "accused", "wrongly_accused", "undetected_tokens"),
+        *("detection_min_p50", "detection_min_max"),
+        *("value_at_risk_eur_max", "refused_to_honest_eur"),
+    ),
+    "Money": ("minted_eur", "redeemed_eur", "circulating_eur", "vanished_eur"),
+    "Energy": (
+        *("cpu_mj_per_payment", "contact_mj_per_payment", "access_mj_per_payment"),
+        "energy_mj_per_payment",
+    ),
 }
 _COMPLETED = "payments_completed"
 _PARTS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.charts import latency, rates
+from pocketsim.report.runs.run import by_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def _rates(page: Page, found: Sequence[Series]) -> None:
 
 
 def _success(page: Page, found: Sequence[Series]) -> None:
-    chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
+    chosen = [_middle_payload(group) for group in by_scenario(found).values()]
     swept = [group for group in chosen if len(group[0].runs) > 1]
     charts = [
         (group[0].title, _names(group), rates.success(group))
@@ -54,7 +55,7 @@ def _success(page: Page, found: Sequence[Series]) -> None:
 
 
 def _completion(page: Page, found: Sequence[Series]) -> None:
-    chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
+    chosen = [_middle_payload(group) for group in by_scenario(found).values()]
     charts = [
         (group[0].title, f"{_names(group)}; lost is never done", latency.completion(group))
         for group in chosen
@@ -69,7 +70,7 @@ def _completion(page: Page, found: Sequence[Series]) -> None:
 def _round_trips(page: Page, found: Sequence[Series]) -> None:
     charts: list[Chart] = []
     spread: list[Chart] = []
-    for group in _by_scenario(found).values():
+    for group in by_scenario(found).values():
         chosen = _middle_payload(group)
         name, title = f"{chosen[0].payload_bytes} B", group[0].title
         several = len({one.payload_bytes for one in group}) > 1
@@ -144,13 +145,6 @@ def _is_worth(group: Sequence[Series], metric: str = "", statistic: str = "") ->
     """Return whether a chart of a metric has more than one point: of other runs, or published."""
     runs = sum(len(one.runs) for one in group)
     return runs > 1 or any(one.published(metric, statistic) for one in group)
-
-
-def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
-    grouped: dict[str, list[Series]] = {}
-    for series in found:
-        grouped.setdefault(series.scenario, []).append(series)
-    return grouped
 
 
 def _is_grid(series: Series, found: Sequence[Series]) -> bool:

@@ -42,6 +42,7 @@ def build_digest() -> str:
     for path in sources():
         name = path.relative_to(_PACKAGE).as_posix()
         digest.update(name.encode() + b"\0" + path.read_bytes())
+    digest.update((_PACKAGE / "devices/transport_options.json").read_bytes())
     engine = engine_file()
     digest.update(engine.read_bytes() if engine else b"no engine")
     return digest.hexdigest()[:12]

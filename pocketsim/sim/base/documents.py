@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainValidator,
     ValidationError,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from pocketsim.sim.base import files, units
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound=BaseModel)
 Number = TypeVar("Number", int, float)
+Item = TypeVar("Item")
 
 # Whoever checks a document has read it.
 key_path, read_json, read_toml = files.key_path, files.read_json, files.read_toml
@@ -49,6 +53,11 @@ class Section(BaseModel):
     absent_when_none: ClassVar[frozenset[str]] = frozenset()
     """Fields that plain values are without where the document is: runs made before they were known
     keep their digests."""
+
+    @classmethod
+    def optional(cls) -> frozenset[str]:
+        """Return the fields that are None where a document leaves them out."""
+        return frozenset(name for name, field in cls.model_fields.items() if field.default is None)
 
     @model_validator(mode="before")
     @classmethod
@@ -194,28 +203,23 @@ def _schema(dimension: units.Dimension) -> dict[str, Any]:
     }
 
 
-def _more_than_zero(parse: Callable[[object], Number]) -> Callable[[object], Number]:
-    def positive(value: object) -> Number:
-        number = parse(value)
-        if number == 0:
-            raise ValueError("must be more than zero")
-        return number
+def _read(dimension: units.Dimension, *, whole: bool = False) -> tuple[Any, ...]:
+    """Return what makes a number a quantity: its parser, its schema, and for models' readers it."""
 
-    return positive
+    def parse_whole(value: object) -> int:
+        number = dimension.parse(value)
+        if number != int(number):
+            raise ValueError(f"{value!r} is not a whole number of {dimension.si}")
+        return int(number)
 
-
-def _whole_bytes(value: object) -> int:
-    number = units.SIZE.parse(value)
-    if number != int(number):
-        raise ValueError(f"{value!r} is not a whole number of bytes")
-    return int(number)
+    parse = parse_whole if whole else dimension.parse
+    return BeforeValidator(parse), WithJsonSchema(_schema(dimension)), dimension
 
 
-def _whole_cents(value: object) -> int:
-    number = units.MONEY.parse(value)
-    if number != int(number):
-        raise ValueError(f"{value!r} is not a whole number of cents")
-    return int(number)
+def _positive(number: Number) -> Number:
+    if number == 0:
+        raise ValueError("must be more than zero")
+    return number
 
 
 def _seconds(value: object) -> float:
@@ -235,7 +239,7 @@ def _seconds_or_first(value: object) -> float | str:
 
 def _factor_or_duration(value: object) -> units.Quantity:
     if isinstance(value, str):
-        return units.Quantity(_more_than_zero(units.DURATION.parse)(value), units.DURATION)
+        return units.Quantity(_positive(units.DURATION.parse(value)), units.DURATION)
     if isinstance(value, bool) or not isinstance(value, int | float):
         example = units.DURATION.example
         reason = f"must be a factor such as 2 or a duration such as {example!r}, not {value!r}"
@@ -250,25 +254,26 @@ def written(value: object) -> Any:
     return value
 
 
-def one_or_list(value: object) -> object:
-    """Return a list as it is and anything else as a list of one value."""
+class _OneOrList:
+    """Makes anything but a list a list of one value."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_before_validator_function(_listed, handler(kind))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> Any:
+        several = handler(schema)
+        return {"anyOf": [several["items"], {**several, "minItems": 1}]}
+
+
+def _listed(value: object) -> object:
     if isinstance(value, list) and not value:
         raise ValueError("an empty list leaves nothing to run")
     return value if isinstance(value, list) else [value]
 
 
-def list_schema(item: dict[str, Any]) -> WithJsonSchema:
-    """Return the schema of one `item` or a list of them, as `one_or_list` takes it."""
-    return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
-
-
-# The dimension beside the parser tells whoever reads a model what its fields are in.
-Duration = Annotated[
-    float,
-    BeforeValidator(units.DURATION.parse),
-    WithJsonSchema(_schema(units.DURATION)),
-    units.DURATION,
-]
+_MORE_THAN_ZERO = AfterValidator(_positive)
+Duration = Annotated[float, *_read(units.DURATION)]
+PositiveDuration = Annotated[Duration, _MORE_THAN_ZERO]
 FIRST = "first"
 Origin = Annotated[
     float | Literal["first"],
@@ -286,12 +291,6 @@ Origin = Annotated[
 ]
 """Seconds on the clock of a file, of a date and time since 1970-01-01T00:00:00Z; or `FIRST`, for
 the earliest time in the file."""
-PositiveDuration = Annotated[
-    float,
-    BeforeValidator(_more_than_zero(units.DURATION.parse)),
-    WithJsonSchema(_schema(units.DURATION)),
-    units.DURATION,
-]
 FactorOrDuration = Annotated[
     units.Quantity,
     PlainValidator(_factor_or_duration),
@@ -305,49 +304,15 @@ FactorOrDuration = Annotated[
     ),
 ]
 """What something is multiplied by, or how long it takes instead."""
-Size = Annotated[
-    int, BeforeValidator(_whole_bytes), WithJsonSchema(_schema(units.SIZE)), units.SIZE
-]
-Bandwidth = Annotated[
-    float,
-    BeforeValidator(_more_than_zero(units.BANDWIDTH.parse)),
-    WithJsonSchema(_schema(units.BANDWIDTH)),
-    units.BANDWIDTH,
-]
-Rate = Annotated[
-    float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schema(units.RATE)), units.RATE
-]
-PositiveRate = Annotated[
-    float,
-    BeforeValidator(_more_than_zero(units.RATE.parse)),
-    WithJsonSchema(_schema(units.RATE)),
-    units.RATE,
-]
-Power = Annotated[
-    float, BeforeValidator(units.POWER.parse), WithJsonSchema(_schema(units.POWER)), units.POWER
-]
-Energy = Annotated[
-    float, BeforeValidator(units.ENERGY.parse), WithJsonSchema(_schema(units.ENERGY)), units.ENERGY
-]
-Cents = Annotated[
-    int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(units.MONEY)), units.MONEY
-]
-PositiveCents = Annotated[
-    int,
-    BeforeValidator(_more_than_zero(_whole_cents)),
-    WithJsonSchema(_schema(units.MONEY)),
-    units.MONEY,
-]
-Rates = Annotated[
-    list[PositiveRate], BeforeValidator(one_or_list), list_schema(_schema(units.RATE))
-]
-Sizes = Annotated[list[Size], BeforeValidator(one_or_list), list_schema(_schema(units.SIZE))]
+Size = Annotated[int, *_read(units.SIZE, whole=True)]
+Bandwidth = Annotated[float, *_read(units.BANDWIDTH), _MORE_THAN_ZERO]
+Rate = Annotated[float, *_read(units.RATE)]
+PositiveRate = Annotated[Rate, _MORE_THAN_ZERO]
+Power = Annotated[float, *_read(units.POWER)]
+Energy = Annotated[float, *_read(units.ENERGY)]
+Cents = Annotated[int, *_read(units.MONEY, whole=True)]
+PositiveCents = Annotated[Cents, _MORE_THAN_ZERO]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Counts = Annotated[
-    list[Count],
-    BeforeValidator(one_or_list),
-    list_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
-]
 Blocks = Annotated[Count, units.BLOCKS]
-BlockCounts = Annotated[Counts, units.BLOCKS]
-Flags = Annotated[list[bool], BeforeValidator(one_or_list), list_schema({"type": "boolean"})]
+OneOrMore = Annotated[list[Item], _OneOrList()]
+"""One item, or a list of them: a list makes several runs."""

@@ -2,7 +2,8 @@
 
 A family has a module of its name in two rooms. `sim.scenario.transfers` says what a scenario of
 transfers must be and how it is resolved, `sim.metrics.transfers` what such a run achieved. The
-modules `family_rules` and `family_metrics` find them. The machines are the engine's.
+modules `family_rules` and `family_metrics` find them. What a module leaves out is that of `trades`,
+which have nothing of their own. The machines are the engine's.
 """
 
 from __future__ import annotations

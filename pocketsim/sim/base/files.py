@@ -13,7 +13,9 @@ import errno
 import gzip
 import json
 import os
+import shutil
 import stat
+import tempfile
 import tomllib
 import zlib
 from pathlib import Path
@@ -172,6 +174,33 @@ def open_plain(path: Path, flags: int) -> int:
     return descriptor
 
 
+@contextlib.contextmanager
+def aside(target: Path, scratch: Path | None = None) -> Iterator[Path]:
+    """Yield a folder to build `target` in, beside it or in `scratch`, which vanishes in the end.
+
+    Whoever has built it renames it before. The folder of `target` is made if there is none.
+    """
+    if scratch:
+        folder = Path(tempfile.mkdtemp(prefix=ASIDE, dir=scratch))
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = target.parent / f"{ASIDE}{os.getpid()}-{target.name}"
+        folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or a folder's list of files, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _read_text(path: Path) -> str:
     with opened(path) as file:
         read = file.read(_LARGEST_BYTES + 1)
@@ -251,6 +280,8 @@ def _is_alike(one: Path, other: Path) -> bool:
     return is_one_letter or difflib.SequenceMatcher(None, *stems).ratio() >= _ALIKE
 
 
+ASIDE = ".tmp-"
+"""What names of folders begin with that are not built yet."""
 _GZIP = b"\x1f\x8b"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 NOT_TEXT = "has zero bytes: is UTF-16 without a mark, or no text; save it as UTF-8"

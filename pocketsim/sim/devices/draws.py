@@ -8,17 +8,16 @@ drawn; what its code says is as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pocketsim.sim.devices.joint import drawn, scaled_to, times
 from pocketsim.sim.devices.profile import TICK_MAX_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pocketsim.sim.base.units import Quantity
     from pocketsim.sim.devices.contents import (
-        AfterRest,
         Cost,
         ImplementationContents,
         KeptConnection,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
         SleepOvershoot,
     )
 
-    AfterRestKey = Literal["wake_after", "quic_wake_after", "pace_after", "send_after"]
     Drawn = Callable[[str, float, float], float]
     """Takes the end of a stream's name, a mean and a standard error."""
 
@@ -213,55 +211,33 @@ def _number(law: Drawn, place: str, number: Number) -> Number:
 
 
 def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
-    """Return the scheduler's numbers, drawn; streams are called as the document calls them."""
-    sleeps = scheduler["sleep_overshoot"]
-    return {
-        **_after_rests(scheduler, positive),
-        "sleep_overshoot": {
-            "base_s": _number(positive, "sleep_overshoot.base", sleeps["base_s"]),
-            "slope_s": _number(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
-            "spread_sigma": _number(
-                positive, "sleep_overshoot.spread_sigma", sleeps["spread_sigma"]
-            ),
-            "repetition_sigma": _number(
-                positive, "sleep_overshoot.repetition_sigma", sleeps["repetition_sigma"]
-            ),
-        },
-    }
+    found: Any = {key: _part(key, part, positive) for key, part in scheduler.items()}
+    if "tick_s" in found:
+        found["tick_s"]["value"] = min(found["tick_s"]["value"], TICK_MAX_S)
+    return cast("Scheduler", found)
+
+
+def _part(key: str, part: Any, law: Drawn) -> Any:
+    """Return a part with its numbers drawn; streams are called as the document calls them.
+
+    Ratios of one table are all of one price, so they err by one deviation.
+    """
+    place = key.removesuffix("_s")
+    if isinstance(part, list):
+        return [
+            {**each, "ratio": law(place, each["ratio"], each["standard_error"])} for each in part
+        ]
+    if "standard_error" in part:
+        return _number(law, place, part)
+    if "basis" in part:  # a choice
+        return part
+    return {inner: _part(f"{place}.{inner}", value, law) for inner, value in part.items()}
 
 
 def _drawn_after_rest(key: str, cost: OwnCost, positive: Drawn) -> OwnCost:
     if "after_rest" not in cost:
         return cost
-    place = f"{key}.after_rest"
-    return {**cost, "after_rest": _drawn_together(place, cost["after_rest"], positive)}
-
-
-def _drawn_together(place: str, known: Sequence[AfterRest], positive: Drawn) -> list[AfterRest]:
-    """Return ratios of one table: they are all of one price, so they err by one deviation."""
-    return [
-        {**each, "ratio": positive(place, each["ratio"], each["standard_error"])} for each in known
-    ]
-
-
-def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
-    """Return what depends on rests, phases and ticks, drawn, if the device tells any."""
-    found: Scheduler = {**scheduler}
-    keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after", "send_after")
-    for key in keys:
-        if key in scheduler:
-            found[key] = _drawn_together(key, scheduler[key], positive)
-    if tick := scheduler.get("tick_s"):
-        drawn_s = positive("tick", tick["value"], tick["standard_error"])
-        found["tick_s"] = {**tick, "value": min(drawn_s, TICK_MAX_S)}
-    if phases := scheduler.get("phases"):
-        found["phases"] = {
-            "sigma": _number(positive, "phases.sigma", phases["sigma"]),
-            "correlation_time_s": _number(
-                positive, "phases.correlation_time", phases["correlation_time_s"]
-            ),
-        }
-    return found
+    return {**cost, "after_rest": _part(f"{key}.after_rest", cost["after_rest"], positive)}
 
 
 def _faults(kept: KeptConnection, positive: Drawn, probability: Drawn) -> KeptConnection:

@@ -99,35 +99,22 @@ def _others(path: Path) -> list[Contents]:
     return [profile.contents(profile.load(one)) for one in files if one != path.resolve()]
 
 
-def _no_error(document: Mapping[str, Any]) -> Iterator[Finding]:
+def _errors(document: Mapping[str, Any]) -> Iterator[Finding]:
     for path, number in numbers(document):
-        is_exact = number["basis"] == "published"  # what code or a data sheet sets
-        # Cores are counted.
-        if _error(number) == 0 and not is_exact and path != "device.cores" and _size(number) > 0:
-            yield Finding("no_error", path, f"is {number['basis']}, but has no uncertainty")
-
-
-def _error_above_value(document: Mapping[str, Any]) -> Iterator[Finding]:
-    for path, number in numbers(document):
-        error, value = _error(number), _fixed(number)
-        if error and value and error > value:
-            reason = f"its standard error is {error / value:.3g} times as large as it is"
+        error, value, basis = _error(number), _fixed(number), number["basis"]
+        # What code or a data sheet sets is exact, and cores are counted.
+        if error == 0 and basis != "published" and path != "device.cores" and _size(number) > 0:
+            yield Finding("no_error", path, f"is {basis}, but has no uncertainty")
+        if not error or not value:
+            continue
+        ratio = error / value
+        if ratio > 1:
+            reason = f"its standard error is {ratio:.3g} times as large as it is"
             yield Finding("error_above_value", path, reason)
-
-
-def _sure_guess(document: Mapping[str, Any]) -> Iterator[Finding]:
-    for path, number in numbers(document):
-        error, value = _error(number), _fixed(number)
-        if number["basis"] in {"assumed", "proxy"} and error and value and error < _SURE * value:
-            reason = f"is {number['basis']}, but said to be known to {error / value:.2%}"
-            yield Finding("sure_guess", path, reason)
-
-
-def _surer_than_clocks(document: Mapping[str, Any]) -> Iterator[Finding]:
-    for path, number in numbers(document):
-        error, value = _error(number), _fixed(number)
-        if number["basis"] == "measured" and error and value and error < _CLOCK * value:
-            reason = f"is measured to {error / value:.2g} of itself: no quartz clock is as good"
+        elif basis in {"assumed", "proxy"} and ratio < _SURE:
+            yield Finding("sure_guess", path, f"is {basis}, but said to be known to {ratio:.2%}")
+        elif basis == "measured" and ratio < _CLOCK:
+            reason = f"is measured to {ratio:.2g} of itself: no quartz clock is as good"
             yield Finding("surer_than_clocks", path, reason)
 
 
@@ -256,10 +243,7 @@ def _is_thin(text: str) -> bool:
     return len(words) < _WORDS or bool(words and words[0].lower() in _PLACEHOLDERS)
 
 
-_OF_ALL: tuple[Rule, ...] = (
-    *(_no_error, _error_above_value, _sure_guess, _surer_than_clocks),
-    *(_thin_source, _claims),
-)
+_OF_ALL: tuple[Rule, ...] = (_errors, _thin_source, _claims)
 _OF_DEVICES: tuple[Rule, ...] = (_free_bytes, _free, _swapped, _too_many_cores)
 
 _HASHES = "Ed25519 hashes the whole message (RFC 8032, 5.1.6 and 5.1.7)"

@@ -102,22 +102,6 @@ class Cost(Provenance):
         default=None, description="Share of the error's variance that common_factor has."
     )
 
-    absent_when_none = frozenset(
-        {
-            "tail_share",
-            "tail_ratio",
-            "tail_sigma",
-            "tail_share_standard_error",
-            "spread_sigma_standard_error",
-            "repetition_sigma_standard_error",
-            "per_byte_standard_error",
-            "correlation",
-            "degrees_of_freedom",
-            "common_factor",
-            "common_ratio",
-        }
-    )
-
     @model_validator(mode="after")
     def _is_uncertain(self) -> Cost:
         if self.cpu + self.wait > 0 and self.standard_error == 0:
@@ -136,6 +120,9 @@ class Cost(Provenance):
         if of_a_tail and self.tail_share is None:
             raise ValueError("tail_sigma and tail_share_standard_error need tail_share")
         return self
+
+
+Cost.absent_when_none = Cost.optional()
 
 
 class Device(Section):

@@ -99,34 +99,3 @@ class EvaContents(TypedDict):
     send_threads: Choice
     race_window_s: Number
     simultaneous_transfers: Choice | None
-
-
-UNUSED: MachineOptions = {
-    "poll_interval_s": 0.0,
-    "connect_timeout_s": 0.0,
-    "idle_timeout_s": 0.0,
-    "keep_alive_s": 0.0,
-    "keep_alive_events": False,
-    "initial_rtt_s": 0.0,
-    "answer_on_same_connection": False,
-    "answer_on_same_stream": False,
-    "ack_bundling": False,
-    "path_management": False,
-    "timer_tick_s": 0.0,
-    "relay_first": False,
-    "socket_timeout_s": 0.0,
-    "socket_buffer_bytes": 0,
-}
-"""What a transport has that knows no such option."""
-
-
-LISTS = ("socket_buffer",)
-"""Options of which a scenario may list values."""
-
-
-EVA_LISTS = (
-    "encryption",
-    "block",
-    "window",
-)
-"""Those of EVA."""

@@ -1,262 +1,120 @@
 """Options of transports as documents and profiles of implementations may have them.
 
-Generated from `TransportConfig` and `EvaConfig` in sim/protocols/src/transport by
-`python -m tools.transport_options`; to be changed there.
+The sections are made of what the engine declares (`sim.devices.options`), so that an option, its
+bounds and its meaning stand in one place. Whoever checks types is told that any option is there.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from pocketsim.sim.base.documents import (
-    BlockCounts,
     Blocks,
     Count,
     Duration,
-    Flags,
+    OneOrMore,
     PositiveDuration,
     Section,
     Size,
-    Sizes,
 )
 from pocketsim.sim.base.units import BLOCKS
-from pocketsim.sim.devices.provenance import (
-    DurationNumber,
-    Flag,
-    Limit,
-    Provenance,
-    SizeNumber,
-)
+from pocketsim.sim.devices.options import EVA, TRANSPORT
+from pocketsim.sim.devices.provenance import DurationNumber, Flag, Limit, Provenance, SizeNumber
 
-CountOrZero = Annotated[int, Field(ge=0, le=1_000_000)]
-BlocksOrZero = Annotated[CountOrZero, BLOCKS]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pocketsim.sim.devices.options import Option
+
+    class TransportOptions(Section):  # noqa: D101 - what it is, it says where it is made
+        def __getattr__(self, key: str) -> Any: ...
+
+    EvaOptions = TransportOptions
+    UdpProfile = TransportOptions
+    QuicProfile = TransportOptions
+    EvaProfile = TransportOptions
 
 
-class TransportOptions(Section):
-    """Options of transports in a scenario."""
-
-    poll_interval: Duration | None = Field(
-        default=None,
-        description="How often the app looks for finished streams and tasks; 0 for at once.",
-    )
-    connect_timeout: PositiveDuration | None = Field(
-        default=None, description="A connection attempt is given up after this."
-    )
-    idle_timeout: PositiveDuration | None = Field(
-        default=None, description="A connection silent for this is closed."
-    )
-    keep_alive: Duration | None = Field(
-        default=None,
-        description="An open connection is pinged after this much silence; 0 for never.",
-    )
-    keep_alive_events: bool = Field(
-        default=False,
-        description="Whether each ping of a silent connection (quic_keep) is simulated; without, a connection rests after two (where ways vary, once many were simulated), and what it would have sent and computed is reckoned.",
-    )
-    initial_rtt: Duration | None = Field(
-        default=None,
-        description="Round trip that is assumed until one was measured (RFC 9002, 6.2.2); 0 for 333 ms.",
-    )
-    answer_on_same_connection: bool | None = Field(
-        default=None,
-        description="Whether answers go back on the connection that brought the proposal, instead of one that is dialled back. With a connection for each message it then lives until its answer has come.",
-    )
-    answer_on_same_stream: bool | None = Field(
-        default=None,
-        description="Whether answers go back on the stream that brought the proposal, instead of one of their own.",
-    )
-    ack_bundling: bool | None = Field(
-        default=None,
-        description="Whether acknowledgements that are not due yet ride along with data (RFC 9000, 13.2.1).",
-    )
-    path_management: bool | None = Field(
-        default=None,
-        description="Whether spare connection ids, tickets to resume with and probes of the path's MTU pass after a handshake (RFC 9000, 5.1.1; RFC 8446, 4.6.1; RFC 8899).",
-    )
-    relay_first: bool | None = Field(
-        default=None,
-        description="Whether a connection starts over the relay and moves to the direct path when that answers.",
-    )
-    socket_timeout: PositiveDuration | None = Field(
-        default=None,
-        description="Receive timeout of a plain UDP socket; the app only reads again, so the wake-up changes nothing and is not simulated.",
-    )
-    socket_buffer: Sizes | None = Field(
-        default=None,
-        description="Receive buffer asked for, as the kernel counts; 0 for the phone's default. A list makes several runs.",
+def _in_a_scenario(name: str, about: str, options: Iterable[Option]) -> Any:
+    """Return the section of a scenario: what it leaves out is the implementation's."""
+    return _section(
+        name,
+        about,
+        {
+            one.key: (
+                _asked(one),
+                # What no implementation sets is off unless it is asked for.
+                None if one.set_by("implementation") else False,
+                one.text + " A list makes several runs." * one.has_list,
+            )
+            for one in options
+            if one.set_by("scenario")
+        },
     )
 
 
-class EvaOptions(Section):
-    """Options of EVA in a scenario."""
-
-    variant: Literal["original", "modified"] | None = Field(
-        default=None,
-        description="original: lost blocks as text, always encrypted; modified: after pull request 71 of kotlin-ipv8.",
-    )
-    encryption: Flags | None = Field(
-        default=None,
-        description="Whether packets are sealed boxes; the original variant seals them anyway. A list makes several runs.",
-    )
-    block: Sizes | None = Field(
-        default=None,
-        description="Data of a full block; more than 1289 bytes (1241 encrypted) never leave the phone. A list makes several runs.",
-    )
-    window: BlockCounts | None = Field(
-        default=None,
-        description="Blocks between two acknowledgements, at first. A list makes several runs.",
-    )
-    retransmit_interval: PositiveDuration | None = Field(
-        default=None,
-        description="Silence after which the receiver repeats its acknowledgement, when it next checks.",
-    )
-    retransmit_attempts: Count | None = Field(
-        default=None, description="The acknowledgement is repeated one time less than this."
-    )
-    write_request_retries: CountOrZero | None = Field(
-        default=None,
-        description="How often an unanswered write request is repeated before window 1 is acknowledged.",
-    )
-    timeout: PositiveDuration | None = Field(
-        default=None, description="Silence after which either end gives up, when it next checks."
-    )
-    reduce_window_after_timeout: BlocksOrZero | None = Field(
-        default=None,
-        description="Blocks by which the window shrinks for each earlier timeout of the same message.",
-    )
-    min_window: Blocks | None = Field(
-        default=None, description="The window is never smaller, whatever `window` says."
-    )
-    scheduled_send_interval: PositiveDuration | None = Field(
-        default=None,
-        description="Waiting transfers are looked at this often, and whenever one ends well or in an error.",
-    )
-    scheduled_tasks_check_delay: PositiveDuration | None = Field(
-        default=None, description="Everything overdue is looked for this often."
-    )
-    binary_size_limit: Size | None = Field(
-        default=None, description="Larger messages are refused by both ends."
-    )
-    send_threads: Count | None = Field(
-        default=None,
-        description="Threads that call `sendto`; with more than one, packets may overtake each other.",
-    )
-    race_window: Duration | None = Field(
-        default=None,
-        description="How long the start of a waiting transfer overlaps with another such start (original). The code allows it, nobody has measured it.",
-    )
-    simultaneous_transfers: Count | None = Field(
-        default=None,
-        description="Above this many transfers of both directions new ones wait; absent: never.",
-    )
+def _asked(option: Option) -> Any:
+    if not option.set_by("implementation"):
+        return bool
+    literal, one_or_more = _SUBSCRIPTED
+    kind = literal[option.words] if option.words else _ASKED[option.kind][option.is_positive]
+    return (one_or_more[kind] if option.has_list else kind) | None
 
 
-class UdpProfile(Section):
-    """Plain UDP in a profile of an implementation."""
-
-    socket_timeout: DurationNumber = Field(
-        description="Receive timeout of a plain UDP socket; the app only reads again, so the wake-up changes nothing and is not simulated."
-    )
-
-
-class QuicProfile(Section):
-    """QUIC in a profile of an implementation."""
-
-    poll_interval: DurationNumber = Field(
-        description="How often the app looks for finished streams and tasks; 0 for at once."
-    )
-    connect_timeout: DurationNumber = Field(
-        description="A connection attempt is given up after this."
-    )
-    idle_timeout: DurationNumber = Field(description="A connection silent for this is closed.")
-    keep_alive: DurationNumber = Field(
-        description="An open connection is pinged after this much silence; 0 for never."
-    )
-    initial_rtt: DurationNumber | None = Field(
-        default=None,
-        description="Round trip that is assumed until one was measured (RFC 9002, 6.2.2); 0 for 333 ms. Absent: 0.",
-    )
-    answer_on_same_connection: Flag = Field(
-        description="Whether answers go back on the connection that brought the proposal, instead of one that is dialled back. With a connection for each message it then lives until its answer has come."
-    )
-    answer_on_same_stream: Flag | None = Field(
-        default=None,
-        description="Whether answers go back on the stream that brought the proposal, instead of one of their own. Absent: no.",
-    )
-    ack_bundling: Flag | None = Field(
-        default=None,
-        description="Whether acknowledgements that are not due yet ride along with data (RFC 9000, 13.2.1). Absent: no.",
-    )
-    path_management: Flag | None = Field(
-        default=None,
-        description="Whether spare connection ids, tickets to resume with and probes of the path's MTU pass after a handshake (RFC 9000, 5.1.1; RFC 8446, 4.6.1; RFC 8899). Absent: no.",
-    )
-    timer_tick: DurationNumber | None = Field(
-        default=None,
-        description="Its timers end with ticks of this length, two of them late at most; 0 for exact timers. Absent: 0.",
-    )
-    relay_first: Flag = Field(
-        description="Whether a connection starts over the relay and moves to the direct path when that answers."
-    )
-    socket_buffer: SizeNumber | None = Field(
-        default=None,
-        description="Receive buffer asked for, as the kernel counts; 0 for the phone's default. Absent: 0.",
-    )
+def _in_a_profile(name: str, about: str, options: Iterable[Option], transport: str) -> Any:
+    """Return the section of a profile, whose values say how they are known."""
+    fields: dict[str, tuple[Any, Any, str]] = {}
+    for one in options:
+        if one.is_of(transport):
+            kind = _chosen(one) if one.words else _KNOWN.get(one.kind, Limit)
+            absent = f" Absent: {'no' if one.kind == 'flag' else 0}."
+            says_absent = one.is_optional and not one.may_be_none
+            default = None if one.is_optional else ...
+            kind = kind | None if one.is_optional else kind
+            fields[one.key] = (kind, default, one.text + absent * says_absent)
+    return _section(name, about, fields)
 
 
-class VariantChoice(Provenance):
-    """One of several words."""
-
-    value: Literal["original", "modified"] = Field(
-        description="original: lost blocks as text, always encrypted; modified: after pull request 71 of kotlin-ipv8."
-    )
+def _chosen(option: Option) -> Any:
+    literal, _ = _SUBSCRIPTED
+    fields = {"value": (literal[option.words], ..., option.text)}
+    return _section(f"{option.key.title()}Choice", "One of several words.", fields, Provenance)
 
 
-class EvaProfile(Section):
-    """EVA in a profile of an implementation."""
+def _section(
+    name: str, about: str, fields: dict[str, tuple[Any, Any, str]], base: type[Section] = Section
+) -> Any:
+    """Return a section; of each field it gets the type, the default, if any, and the meaning."""
+    made: dict[str, Any] = {
+        key: (kind, Field(default=default, description=text))
+        for key, (kind, default, text) in fields.items()
+    }
+    return create_model(name, __base__=base, __doc__=about, __module__=__name__, **made)
 
-    variant: VariantChoice = Field(
-        description="original: lost blocks as text, always encrypted; modified: after pull request 71 of kotlin-ipv8."
+
+_COUNT_OR_ZERO = Annotated[int, Field(ge=0, le=1_000_000)]
+_ASKED: dict[str, tuple[Any, Any]] = {
+    "duration": (Duration, PositiveDuration),
+    "size": (Size, Size),
+    "flag": (bool, bool),
+    "blocks": (Annotated[_COUNT_OR_ZERO, BLOCKS], Blocks),
+    "count": (_COUNT_OR_ZERO, Count),
+}
+"""The type of an option in a scenario, by its kind: where it may be 0, and where not."""
+_KNOWN: dict[str, Any] = {"duration": DurationNumber, "size": SizeNumber, "flag": Flag}
+_SUBSCRIPTED: tuple[Any, Any] = (Literal, OneOrMore)  # by what is known at run time alone
+
+if not TYPE_CHECKING:
+    TransportOptions = _in_a_scenario(
+        "TransportOptions", "Options of transports in a scenario.", TRANSPORT
     )
-    encryption: Flag = Field(
-        description="Whether packets are sealed boxes; the original variant seals them anyway."
+    EvaOptions = _in_a_scenario("EvaOptions", "Options of EVA in a scenario.", EVA)
+    UdpProfile = _in_a_profile(
+        "UdpProfile", "Plain UDP in a profile of an implementation.", TRANSPORT, "udp"
     )
-    block: SizeNumber = Field(
-        description="Data of a full block; more than 1289 bytes (1241 encrypted) never leave the phone."
+    QuicProfile = _in_a_profile(
+        "QuicProfile", "QUIC in a profile of an implementation.", TRANSPORT, "quic"
     )
-    window: Limit = Field(description="Blocks between two acknowledgements, at first.")
-    retransmit_interval: DurationNumber = Field(
-        description="Silence after which the receiver repeats its acknowledgement, when it next checks."
-    )
-    retransmit_attempts: Limit = Field(
-        description="The acknowledgement is repeated one time less than this."
-    )
-    write_request_retries: Limit = Field(
-        description="How often an unanswered write request is repeated before window 1 is acknowledged."
-    )
-    timeout: DurationNumber = Field(
-        description="Silence after which either end gives up, when it next checks."
-    )
-    reduce_window_after_timeout: Limit = Field(
-        description="Blocks by which the window shrinks for each earlier timeout of the same message."
-    )
-    min_window: Limit = Field(description="The window is never smaller, whatever `window` says.")
-    scheduled_send_interval: DurationNumber = Field(
-        description="Waiting transfers are looked at this often, and whenever one ends well or in an error."
-    )
-    scheduled_tasks_check_delay: DurationNumber = Field(
-        description="Everything overdue is looked for this often."
-    )
-    binary_size_limit: SizeNumber = Field(description="Larger messages are refused by both ends.")
-    send_threads: Limit = Field(
-        description="Threads that call `sendto`; with more than one, packets may overtake each other."
-    )
-    race_window: DurationNumber = Field(
-        description="How long the start of a waiting transfer overlaps with another such start (original). The code allows it, nobody has measured it."
-    )
-    simultaneous_transfers: Limit | None = Field(
-        default=None,
-        description="Above this many transfers of both directions new ones wait; absent: never.",
-    )
+    EvaProfile = _in_a_profile("EvaProfile", "EVA in a profile of an implementation.", EVA, "eva")

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import __version__
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, room_for
+from pocketsim.sim.base.files import aside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
@@ -46,15 +45,9 @@ def check(folder: Path, *, force: bool) -> None:
 
 def write(folder: Path, note: dict[str, Any], found: SourceData, made: Written) -> dict[str, Any]:
     """Write all files of an import, and return its note as it is written."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with room_for(folder):
-        aside = Path(tempfile.mkdtemp(prefix=".tmp-", dir=folder.parent))
-        try:
-            note = _fill(aside, note, found, made)
-            aside.chmod(0o777 & ~_umask())
-            _place(aside, folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+    with room_for(folder), aside(folder) as built:
+        note = _fill(built, note, found, made)
+        _place(built, folder)
     return note
 
 
@@ -148,12 +141,6 @@ def _write_graph(
         file.writelines(f'<edge source="{one}" target="{other}"/>\n' for one, other in pairs)
         file.write("</graph></graphml>\n")
     return GRAPH
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 EDGES, GRAPH = "partners.edgelist", "partners.graphml"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.family_metrics import traced_share
-from pocketsim.sim.metrics.trades import COMPLETED, beside
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
@@ -19,21 +18,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
-__all__ = [
-    "COMPLETED",
-    "COUNTS",
-    "NAMES",
-    "QUANTILES",
-    "RATIOS",
-    "TRANSACTION",
-    "beside",
-    "measure",
-    "names",
-]
-
-RATIOS: dict[str, str | None] = {}
-COUNTS: tuple[str, ...] = ()
-QUANTILES: tuple[str, ...] = ()
 TRANSACTION = None
 METRICS = {
     "task_rate_per_s": Metric(

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.engine_facts import EVENT_KINDS
-from pocketsim.sim.metrics import histograms
+from pocketsim.sim.metrics import histograms, transfers
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.metrics.pooled_quantiles import EMPTY, Sample
-from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION
-from pocketsim.sim.metrics.transfers import RATIOS, losses
 from pocketsim.sim.trace.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
@@ -27,20 +25,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.base.engine_output import EngineOutput
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
-
-__all__ = [
-    "COMPLETED",
-    "COUNTS",
-    "METRICS",
-    "QUANTILES",
-    "RATIOS",
-    "TRANSACTION",
-    "beside",
-    "beside_of_ledger",
-    "measure",
-    "names",
-    "of_ledger",
-]
 
 METRICS = {
     "delivery_count": Metric("1", "deliveries", "values that phones delivered"),
@@ -60,6 +44,7 @@ METRICS = {
 }
 OF_TRANSFERS = "datagram_loss_ratio"
 """What `sim.metrics.transfers` defines, and these runs have, too."""
+RATIOS = transfers.RATIOS
 QUANTILES = ("delivery_ms_p50", "delivery_ms_p95")
 COUNTS = ("delivery_count",)
 
@@ -88,7 +73,7 @@ def measure(part: Columns, output: EngineOutput, resolved: Resolved) -> dict[str
         "delivery_ms": took,
         "delivery_ms_mean": float(known_ms.mean()) if known_ms.size else math.nan,
         "datagrams_per_transaction": ratio(on_air, sent.time_s.size / share),
-        **losses(output["counters"]),
+        **transfers.losses(output["counters"]),
     }
 
 
@@ -121,7 +106,7 @@ def of_ledger(output: EngineOutput, _resolved: Resolved) -> dict[str, Any]:
         "delivery_ms": sample,
         "delivery_ms_mean": 1e3 * mean_s,
         "datagrams_per_transaction": ratio(counters.get("datagrams_sent", 0), sent),
-        **losses(counters),
+        **transfers.losses(counters),
     }
 
 

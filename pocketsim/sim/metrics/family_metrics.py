@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pocketsim.sim.base.families import family
@@ -60,5 +61,6 @@ def traced_share(output: Output) -> float:
 
 def of(resolved: Resolved) -> FamilyMetrics:
     """Return the metrics of a run's family."""
-    name = family(resolved["protocol"]["kind"]).module
-    return cast("FamilyMetrics", importlib.import_module(f"{__package__}.{name}"))
+    names = ("trades", family(resolved["protocol"]["kind"]).module)
+    usual, own = (importlib.import_module(f"{__package__}.{name}") for name in names)
+    return cast("FamilyMetrics", SimpleNamespace(**(vars(usual) | vars(own))))

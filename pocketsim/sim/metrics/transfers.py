@@ -16,7 +16,6 @@ import numpy as np
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.family_metrics import traced_share
-from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside, beside_of_ledger
 from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import ratio, times_by_message
 
@@ -28,22 +27,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
-
-__all__ = [
-    "COMPLETED",
-    "COUNTS",
-    "QUANTILES",
-    "RATIOS",
-    "TOKEN_NAMES",
-    "TRANSACTION",
-    "TRANSFER_NAMES",
-    "beside",
-    "beside_of_ledger",
-    "losses",
-    "measure",
-    "names",
-    "of_ledger",
-]
 
 TRANSFERS = {
     "goodput_mb_per_s": Metric(
@@ -66,8 +49,6 @@ TRANSFERS = {
 }
 TRANSFER_NAMES = tuple(TRANSFERS)
 RATIOS = {"datagram_loss_ratio": "datagrams_on_air"}
-QUANTILES: tuple[str, ...] = ()
-COUNTS: tuple[str, ...] = ()
 _STEPS = {
     "sign": ("t_sent - t_begin", "from the first signature to the hand-over of the message"),
     "receive": (

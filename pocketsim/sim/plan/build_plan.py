@@ -16,7 +16,7 @@ import numpy as np
 from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
-from pocketsim.sim.devices.transport_options import UNUSED
+from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import (
     arrivals,
     compute,

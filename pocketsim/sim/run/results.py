@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import typing
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # that of 3.11 says too little to pydantic
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
@@ -20,7 +22,7 @@ from pocketsim.sim.scenario.point_values import Value  # noqa: TC001 - hints are
 from pocketsim.sim.scenario.resolved import SCHEMA, Resolved, Rung
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow as pa
@@ -140,10 +142,17 @@ def parquet(path: Path) -> Iterator[None]:
 
 def _checked(path: Path, kind: Any) -> Any:
     found = _json(path)
-    misfit = _misfit(found, kind, ())
-    if misfit is not None:
-        raise ScenarioError(path, key_path(misfit), _DAMAGED)
+    try:
+        _validator(kind).validate_python(found, strict=True)
+    except ValidationError as error:
+        place = key_path(error.errors()[0]["loc"])
+        raise ScenarioError(path, place, _DAMAGED) from None
     return found
+
+
+@functools.cache
+def _validator(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _json(path: Path) -> Any:
@@ -155,50 +164,4 @@ def _json(path: Path) -> Any:
         raise ScenarioError(path, "", f"{_DAMAGED} ({error})") from None
 
 
-def _misfit(value: Any, kind: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
-    """Return where `value` is not of the type `kind`, or None; other keys than it has may be."""
-    inside: Iterable[tuple[str | int, Any, Any]]
-    origin = typing.get_origin(kind)
-    if typing.is_typeddict(kind):
-        if not isinstance(value, dict):
-            return place
-        inside = [
-            (key, value.get(key, _MISSING), hint)
-            for key, (hint, is_required) in _keys(kind).items()
-            if is_required or key in value
-        ]
-    elif origin in (dict, list):
-        if not isinstance(value, origin):
-            return place
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        inside = [(key, item, typing.get_args(kind)[-1]) for key, item in items]
-    else:
-        return None if kind not in _PLAIN or type(value) in _PLAIN[kind] else place
-    misfits = (_misfit(item, hint, (*place, key)) for key, item, hint in inside)
-    return next((misfit for misfit in misfits if misfit is not None), None)
-
-
-@functools.cache
-def _keys(kind: Any) -> dict[str, tuple[Any, bool]]:
-    """Return of each key of a TypedDict the type of its value, and whether it must be there."""
-    hints = typing.get_type_hints(kind, localns={"Any": Any}, include_extras=True)
-    return {
-        key: (typing.get_args(hint)[0], False)
-        if typing.get_origin(hint) is NotRequired
-        else (hint, True)
-        for key, hint in hints.items()
-    }
-
-
-_NUMBERS = (int, float)
-# What a value of each plain type is once it was JSON; a type that is not here may be anything.
-_PLAIN: dict[Any, tuple[type, ...]] = {
-    str: (str,),
-    int: (int,),
-    float: _NUMBERS,
-    float | None: (*_NUMBERS, type(None)),
-    list[int] | None: (list, type(None)),
-    float | int | str | bool | None: (*_NUMBERS, str, bool, type(None)),
-}
-_MISSING = object()
 _DAMAGED = "is damaged or of another version; remove the run directory and run it again"

@@ -11,9 +11,7 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import files
@@ -21,6 +19,7 @@ from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 EVENTS = "events.parquet"
 FILES = (
@@ -63,37 +62,21 @@ def building(target: Path, scratch: Path | None = None) -> Iterator[Path]:
 
     With `scratch` it lies there, and is copied in the end. The caller holds `lock(target)`.
     """
-    with passing(target, scratch) as built:
+    with files.aside(target, scratch) as built:
         yield built
-        with passing(target) if scratch else contextlib.nullcontext(built) as aside:
+        with files.aside(target) if scratch else contextlib.nullcontext(built) as aside:
             if scratch:
                 shutil.copytree(built, aside, dirs_exist_ok=True)
-            _sync(aside)
+            for path in (*aside.iterdir(), aside):
+                files.flush(path)
             aside.rename(target)
-            _sync_folder(target.parent)
-
-
-@contextlib.contextmanager
-def passing(target: Path, scratch: Path | None = None) -> Iterator[Path]:
-    """Yield a folder to build `target` in, beside it or in `scratch`, which vanishes in the end.
-
-    The caller holds `lock(target)`.
-    """
-    if scratch:
-        aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=scratch))
-    else:
-        aside = target.parent / f"{_ASIDE}{os.getpid()}-{target.name}"
-        aside.mkdir()
-    try:
-        yield aside
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+            files.flush(target.parent)
 
 
 def sweep_stale(folder: Path) -> None:
     """Remove what killed processes left in `folder`: unfinished directories that nobody locks."""
-    for aside in sorted(folder.glob(f"{_ASIDE}*")):
-        name = aside.name.removeprefix(_ASIDE).partition("-")[2]
+    for aside in sorted(folder.glob(f"{files.ASIDE}*")):
+        name = aside.name.removeprefix(files.ASIDE).partition("-")[2]
         with contextlib.suppress(RunInProgressError), lock(folder / name):
             shutil.rmtree(aside, ignore_errors=True)
 
@@ -187,23 +170,8 @@ def _take(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _sync(folder: Path) -> None:
-    for path in folder.iterdir():
-        descriptor = os.open(path, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    os.fsync(descriptor)
-    os.close(descriptor)
-
-
 _NEEDED = ("metrics.json", "resolved.json")
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)  # flock(2), and where a network file system uses fcntl(2)
 _TRIES, _PAUSE_S = 1000, 0.001  # to ask takes microseconds, unless who asks is stopped meanwhile
 _WITH_LOCKS = "choose a folder on one that has them (--out)"
 _LOCK = ".lock-"
-_ASIDE = ".tmp-"

@@ -100,7 +100,7 @@ class Packing:
 
         The directory itself is never there. The caller holds its lock.
         """
-        with rundir.passing(directory, self._scratch) as aside:
+        with files.aside(directory, self._scratch) as aside:
             yield aside
             self._keep(directory, results.read_metrics(aside))
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pocketsim.sim.base import designs, units
-from pocketsim.sim.base.documents import Count, Section, list_schema, one_or_list
+from pocketsim.sim.base.documents import Count, OneOrMore, Section
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
@@ -24,17 +24,8 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 Values = Annotated[list[Any], Field(min_length=1)]
-Seeds = Annotated[
-    list[Annotated[int, Field(ge=0)]],
-    BeforeValidator(one_or_list),
-    list_schema({"type": "integer", "minimum": 0}),
-]
-Names = Annotated[
-    list[Annotated[str, Field(min_length=1)]],
-    Field(min_length=1),
-    BeforeValidator(one_or_list),
-    list_schema({"type": "string", "minLength": 1}),
-]
+Seeds = OneOrMore[Annotated[int, Field(ge=0)]]
+Names = OneOrMore[Annotated[str, Field(min_length=1)]]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 A law says of itself what its checks ask: its middle, its mean without `longest`, and about the
 logarithm of the share of time that is in intervals at most so long. A moment meets long intervals
 more often than short ones, so that share is the smallest probability that `sim.plan.churn` divides
-by. Laws that no double computes with are refused in `sim.scenario.duration_laws`, files that make no
-sense in `sim.scenario.presence_files`; what becomes of either is `sim.plan.churn`'s.
+by. Laws that no double computes with are refused in `sim.scenario.duration_laws`, files that make
+no sense in `sim.scenario.presence_files`; what becomes of either is `sim.plan.churn`'s.
 """
 
 from __future__ import annotations

@@ -6,30 +6,24 @@ What each task consists of is said where it is performed, in sim/protocols/src/c
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import (
     Count,
-    Counts,
     Duration,
+    OneOrMore,
     Section,
-    Sizes,
-    list_schema,
-    one_or_list,
+    Size,
     written,
 )
-from pocketsim.sim.scenario import tasks, town
-from pocketsim.sim.scenario.trades import options
+from pocketsim.sim.scenario import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
-
-__all__ = ["Compute", "check", "lists", "message_bytes", "options"]
 
 Task = Literal[
     "sign",
@@ -40,29 +34,22 @@ Task = Literal[
     "sign_packet",
     "handle_packet",
 ]
-Tasks = Annotated[
-    list[Task], BeforeValidator(one_or_list), list_schema({"enum": [*get_args(Task)]})
-]
 THREADS_MAX = 1024
 """No device has so many cores, and beyond those a thread gains nothing; each takes memory."""
-Threads = Annotated[
-    list[Annotated[int, Field(ge=1, le=THREADS_MAX)]],
-    BeforeValidator(one_or_list),
-    list_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
-]
+Threads = Annotated[int, Field(ge=1, le=THREADS_MAX)]
 
 
 class Compute(Section):
     """Threads of every phone that each perform one task again and again; nothing is sent."""
 
     kind: Literal["compute"] = Field(description="Kind of workload.")
-    task: Tasks = Field(
+    task: OneOrMore[Task] = Field(
         description="sign, verify: one operation on the payload; sign_token, verify_token: the "
         "first proof, every proof of each token; verify_packet, sign_packet, handle_packet: of the "
         "EVA packets that bring the tokens and take as many new ones away, the signatures, and "
         "everything else. A list makes several runs."
     )
-    threads: Threads = Field(
+    threads: OneOrMore[Threads] = Field(
         default=written(1),
         description="Threads of a phone, on its cores, at most 1024; a list makes several runs.",
     )
@@ -72,12 +59,12 @@ class Compute(Section):
         "threads in a repetition.",
     )
     tokens: Count = Field(default=1, description="Tokens that a task handles at once.")
-    recipients: Counts = Field(
+    recipients: OneOrMore[Count] = Field(
         default=written(3),
         description="Recipients of each token, with a proof each; a list makes several runs. Three "
         "come back to the authority after one payment: of two phones and its own.",
     )
-    payload: Sizes = Field(
+    payload: OneOrMore[Size] = Field(
         default=written("147B"),
         description="Data of an operation, or of a packet; a list makes several runs. The proofs "
         "of tokens have sizes of their own.",
@@ -94,11 +81,6 @@ class Compute(Section):
         """Return the bytes of the largest task on so many tokens, of any of the lists."""
         lists = itertools.product(self.task, self.payload, self.recipients)
         return max(tasks.traced_bytes(*task, tokens) for task in lists)
-
-
-def check(scenario: Scenario, path: Path) -> None:
-    """Raise ScenarioError for what only a town has."""
-    town.refuse(scenario, path)
 
 
 def lists(scenario: Scenario) -> dict[str, Sequence[Any]]:

@@ -13,14 +13,11 @@ from pocketsim.sim.devices.implementation import ScaledCost
 from pocketsim.sim.devices.provenance import Basis
 from pocketsim.sim.scenario import custom_library, trades
 from pocketsim.sim.scenario.data_files import PROTOCOL
-from pocketsim.sim.scenario.trades import lists, options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
-
-__all__ = ["CustomOperation", "check", "lists", "message_bytes", "options", "refuse"]
 
 
 class CustomOperation(ScaledCost):

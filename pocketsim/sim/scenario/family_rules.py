@@ -1,8 +1,9 @@
-"""The rules of a protocol family: four functions that its module in this folder must have."""
+"""The rules of a protocol family: functions that its module in this folder must have."""
 
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pocketsim.sim.base.families import family
@@ -32,5 +33,6 @@ class FamilyRules(Protocol):
 
 def of(scenario: Scenario) -> FamilyRules:
     """Return the rules of a scenario's family."""
-    name = family(scenario.protocol.kind).module
-    return cast("FamilyRules", importlib.import_module(f"{__package__}.{name}"))
+    names = ("trades", family(scenario.protocol.kind).module)
+    usual, own = (importlib.import_module(f"{__package__}.{name}") for name in names)
+    return cast("FamilyRules", SimpleNamespace(**(vars(usual) | vars(own))))

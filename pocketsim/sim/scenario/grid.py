@@ -9,7 +9,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base import axes
-from pocketsim.sim.devices.transport_options import EVA_LISTS, LISTS
+from pocketsim.sim.devices.options import EVA_LISTS, LISTS
 from pocketsim.sim.scenario import family_rules, tasks
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town

@@ -14,7 +14,7 @@ from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.devices import implementation as documents
 from pocketsim.sim.devices import profile
-from pocketsim.sim.devices.transport_options import EVA_LISTS, LISTS, UNUSED
+from pocketsim.sim.devices.options import EVA_LISTS, LISTS, UNUSED
 from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario.workloads import Paced
 
@@ -71,7 +71,7 @@ def with_transport(transport: Transport, implementation: Implementation, mode: s
 def option(implementation: Implementation, mode: str, key: str, name: str) -> Any:
     """Return an option of `mode` by its key and its name in SI units; 0 or false where unsaid."""
     said = getattr(getattr(implementation, mode, None), key, None)
-    return said.value if said else UNUSED[name]  # type: ignore[literal-required]
+    return said.value if said else UNUSED[name]
 
 
 def check(scenario: Scenario, implementation: Implementation, path: Path) -> None:

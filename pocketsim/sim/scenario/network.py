@@ -57,9 +57,8 @@ class AccessErrors(Section):
     jitter_sigma: Sigma | None = Field(default=None, description="The same.")
     loss_ratio: Ratio | None = Field(default=None, description="The same.")
 
-    absent_when_none = frozenset(
-        {"up", "down", "latency", "jitter_median", "jitter_sigma", "loss_ratio"}
-    )
+
+AccessErrors.absent_when_none = AccessErrors.optional()
 
 
 class Access(Section):

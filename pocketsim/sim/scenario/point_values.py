@@ -9,9 +9,10 @@ values as columns of a table are made here, too.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+from typing_extensions import TypedDict  # that of 3.11 says too little to pydantic
 
 from pocketsim.sim.base import axes, si
 from pocketsim.sim.base.documents import key_path

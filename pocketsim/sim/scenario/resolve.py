@@ -20,8 +20,8 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
+from pocketsim.sim.devices.options import LISTS
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.devices.transport_options import LISTS
 from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario import (
     app_faults,

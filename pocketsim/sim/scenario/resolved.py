@@ -7,7 +7,9 @@ document becomes this is `sim.scenario.resolve`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict  # that of 3.11 says too little to pydantic
 
 from pocketsim.sim.devices.transport_options import EvaValues, TransportValues
 

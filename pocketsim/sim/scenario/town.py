@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from pocketsim.sim.base import si
 from pocketsim.sim.base.documents import (
@@ -16,12 +16,11 @@ from pocketsim.sim.base.documents import (
     Cents,
     Count,
     Duration,
+    OneOrMore,
     PositiveCents,
     PositiveDuration,
-    Rates,
+    PositiveRate,
     Section,
-    list_schema,
-    one_or_list,
     written,
 )
 from pocketsim.sim.base.errors import ScenarioError
@@ -40,21 +39,6 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.scenario.document import Scenario
 
-RuleSets = Annotated[
-    list[Literal["thesis", "prototype"]],
-    BeforeValidator(one_or_list),
-    list_schema({"enum": ["thesis", "prototype"]}),
-]
-Handshakes = Annotated[
-    list[Literal["challenge", "none"]],
-    BeforeValidator(one_or_list),
-    list_schema({"enum": ["challenge", "none"]}),
-]
-Acceptances = Annotated[
-    list[Literal["offline", "online"]],
-    BeforeValidator(one_or_list),
-    list_schema({"enum": ["offline", "online"]}),
-]
 Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 
 
@@ -84,7 +68,7 @@ class Town(Section):
     """Persons who pay shops and each other with tokens; the run begins at midnight."""
 
     kind: Literal["town"] = Field(description="Kind of workload.")
-    payments: Rates = Field(
+    payments: OneOrMore[PositiveRate] = Field(
         description="Payments of one person, averaged over a day, at most 50 million of all in a "
         "repetition; a list makes several runs."
     )
@@ -188,17 +172,17 @@ class Contacts(Section):
 class Tokens(Section):
     """Options of offline tokens."""
 
-    rules: RuleSets = Field(
+    rules: OneOrMore[Literal["thesis", "prototype"]] = Field(
         default=written("thesis"),
         description="thesis: the authority checks all that the text asks for; prototype: what its "
         "program does. A list makes several runs.",
     )
-    handshake: Handshakes = Field(
+    handshake: OneOrMore[Literal["challenge", "none"]] = Field(
         default=written("challenge"),
         description="challenge: a payee has its nonce signed, so that a replay names nobody else. "
         "A list makes several runs.",
     )
-    acceptance: Acceptances = Field(
+    acceptance: OneOrMore[Literal["offline", "online"]] = Field(
         default=written("offline"),
         description="offline: a payee takes what it can verify itself; online: only what the "
         "authority has reissued, as EuroToken. A list makes several runs.",

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import trades
-from pocketsim.sim.scenario.trades import lists, options
 from pocketsim.sim.scenario.workloads import Paced, Poisson
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
-
-__all__ = ["check", "lists", "message_bytes", "options"]
 
 
 def check(scenario: Scenario, path: Path) -> None:

@@ -7,23 +7,16 @@ An option that is left out is the implementation's (`sim.scenario.implementation
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import list_schema, one_or_list, written
+from pocketsim.sim.base.documents import OneOrMore, written
 from pocketsim.sim.devices.transport_sections import EvaOptions, TransportOptions
 from pocketsim.sim.scenario.custom_code import CustomSection
 
 TransportMode = Literal[
     "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"
-]
-
-
-Modes = Annotated[
-    list[TransportMode],
-    BeforeValidator(one_or_list),
-    list_schema({"enum": [*get_args(TransportMode)]}),
 ]
 
 
@@ -40,7 +33,7 @@ class Eva(EvaOptions):
 class Transport(TransportOptions):
     """The switch between transports, and their options; absent: as the implementation has them."""
 
-    mode: Modes = Field(
+    mode: OneOrMore[TransportMode] = Field(
         description="Transport; a list makes several runs. quic_keep: one connection kept with "
         "each peer (the theses' iroh); quic_reconnect: a new one for every message; none: of "
         "phones that only compute."

@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Count, Duration, Origin, Rates, Section, Sizes, written
+from pocketsim.sim.base.documents import (
+    Count,
+    Duration,
+    OneOrMore,
+    Origin,
+    PositiveRate,
+    Section,
+    Size,
+    written,
+)
 from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
 from pocketsim.sim.scenario.fields import Ratio
 
@@ -18,8 +27,12 @@ class Paced(Section):
     """The theses' benchmark: phone 0 proposes to phone 1 in one sender loop."""
 
     kind: Literal["paced"] = Field(description="Kind of workload.")
-    rate: Rates = Field(description="Nominal proposals per second; a list makes several runs.")
-    payload: Sizes = Field(description="Payload of each transaction; a list makes several runs.")
+    rate: OneOrMore[PositiveRate] = Field(
+        description="Nominal proposals per second; a list makes several runs."
+    )
+    payload: OneOrMore[Size] = Field(
+        description="Payload of each transaction; a list makes several runs."
+    )
     pacing: Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"] | None = Field(
         default=None,
         description="Sleep between proposals: floor(1000/rate) ms; 1024/rate ms; until the next "
@@ -85,11 +98,13 @@ class Poisson(Section):
     """Every phone proposes to random others at the points of a Poisson process."""
 
     kind: Literal["poisson"] = Field(description="Kind of workload.")
-    rate: Rates = Field(
+    rate: OneOrMore[PositiveRate] = Field(
         description="Proposals of one phone per second, at most 50 million of all in a repetition; "
         "a list makes several runs."
     )
-    payload: Sizes = Field(description="Payload of each transaction; a list makes several runs.")
+    payload: OneOrMore[Size] = Field(
+        description="Payload of each transaction; a list makes several runs."
+    )
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
     partners: Partners | None = Field(
         default=None,

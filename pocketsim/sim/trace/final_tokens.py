@@ -6,20 +6,18 @@ What deliberately does not live here: proofs. Whoever gets the files can verify 
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import itertools
-import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base import files
 from pocketsim.sim.trace import table as trace
 from pocketsim.sim.trace import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -71,7 +69,7 @@ def write_batches(rows: Sequence[Mapping[str, Any]], authority_key: str, folder:
     order; `authority.pub` is the key in hexadecimal digits. The folder appears whole or not at all.
     """
     digits = max(_DIGITS, *(len(str(row["node"])) for row in rows)) if rows else _DIGITS
-    with _appearing(folder) as aside:
+    with files.aside(folder) as aside:
         (aside / "authority.pub").write_text(f"{authority_key}\n", encoding="ascii")
         with (aside / "tokens.csv").open("w", encoding="ascii", newline="") as file:
             index = csv.writer(file, lineterminator="\n")
@@ -81,6 +79,7 @@ def write_batches(rows: Sequence[Mapping[str, Any]], authority_key: str, folder:
                 tokens = [row["token"] for row in batch]
                 (aside / name).write_bytes(b"".join(tokens))
                 index.writerows((name, node, state, *_described(token)) for token in tokens)
+        aside.rename(folder)
 
 
 def _place(row: Mapping[str, Any]) -> tuple[int, str]:
@@ -90,19 +89,6 @@ def _place(row: Mapping[str, Any]) -> tuple[int, str]:
 def _described(token: bytes) -> tuple[str, int, int, int]:
     recipients = int.from_bytes(token[_COUNT]) & _RECIPIENTS
     return token[_SERIAL].hex(), _CENTS[token[_VALUE] - 1], recipients, len(token)
-
-
-@contextlib.contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
-    aside.mkdir()
-    try:
-        yield aside
-        aside.rename(folder)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 _DIGITS = 4

@@ -281,7 +281,7 @@ def test_the_command_prints_a_script_that_bash_reads(cli, scenario, tmp_path):
     [
         (["--array", "4"], 2, "--array: 4 elements for 3 points"),
         (["--array", "3", "--time", "soon"], 2, "--time: 'soon' is not such as"),
-        (["--array", "3", "--keep", "all"], 2, "'all' is neither of events, metrics"),
+        (["--array", "3", "--keep", "all"], 2, "'all' is not one of events, metrics"),
         ([], 2, "Missing option '--array'"),
     ],
 )

@@ -286,7 +286,7 @@ def test_garbage_is_refused_with_its_row_and_nothing_written(tmp_path, form, con
 
 
 def test_the_command_knows_every_format():
-    assert list(import_.Format) == list(FORMATS)
+    assert list(import_.FORMATS) == list(FORMATS)
 
 
 def test_options_of_another_format_are_refused(tmp_path):

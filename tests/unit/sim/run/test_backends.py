@@ -157,7 +157,7 @@ def test_a_pack_that_was_just_made_is_found_where_its_journal_was(study, monkeyp
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--executor", "ray"], "'ray' is neither of local, dask"),
+        (["--executor", "ray"], "'ray' is not one of local, dask"),
         (["--scheduler", "tcp://a:1"], "--scheduler: is for --executor dask"),
         (["--executor", "dask", "--before", "1"], "--before: is for runs that are made here"),
         (["--executor", "dask", "--scratch", "."], "--scratch: is for runs that are made here"),

@@ -77,7 +77,7 @@ PAIRS = [
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),
     (implementation.PacingLaw, contents.Choice),
-    (transport_sections.VariantChoice, contents.Choice),
+    (transport_sections.EvaProfile.model_fields["variant"].annotation, contents.Choice),
     (transport_sections.UdpProfile, transport_options.UdpContents),
     (transport_sections.EvaProfile, transport_options.EvaContents),
     (transports.Eva, transport_options.EvaValues),
