@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from pocketsim.report.runs.round_trips import Trips
+    from pocketsim.report.runs.round_trips import RoundTrips
 
 
 def against_rate(group: Sequence[Series]) -> go.Figure:
@@ -177,7 +177,7 @@ def quantiles(run: Run) -> tuple[float, ...] | None:
     return _quantiles(of_run(run))
 
 
-def _quantiles(trips: Trips) -> tuple[float, ...] | None:
+def _quantiles(trips: RoundTrips) -> tuple[float, ...] | None:
     if not trips.count:
         return None
     return tuple(trips.percentiles_ms(_PERCENTS).tolist())

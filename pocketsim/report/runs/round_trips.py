@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-class Trips(Protocol):
+class RoundTrips(Protocol):
     """Round trips of some repetitions."""
 
     @property
     def count(self) -> int:
         """How many there are."""
 
-    def repetitions(self) -> Sequence[Trips]:
+    def repetitions(self) -> Sequence[RoundTrips]:
         """Return those of each repetition."""
 
     def percentiles_ms(self, percents: Sequence[float] | Milliseconds) -> Milliseconds:
@@ -73,7 +73,7 @@ class _Counted:
         return found
 
 
-def of_run(run: Run) -> Trips:
+def of_run(run: Run) -> RoundTrips:
     """Return the round trips of a run; within `quantile_error` where it keeps no events."""
     asked = run.resolved["run"]
     return _read(run.path, asked["duration_s"], asked["repetitions"])
@@ -93,7 +93,7 @@ def about(runs: Sequence[Run]) -> str:
 
 
 @functools.lru_cache(maxsize=64)  # each is shown twice
-def _read(path: Path, duration_s: float, repetitions: int) -> Trips:
+def _read(path: Path, duration_s: float, repetitions: int) -> RoundTrips:
     if not results.keeps_events(path):
         table = results.read_histograms(path)
         return _Counted(tuple(trace.spreads(table, "rtt", repetitions)))

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pocketsim.sim.plan.plan import Plan
-    from pocketsim.sim.run.custom_objects import Given
+    from pocketsim.sim.run.custom_objects import CustomObjects
     from pocketsim.sim.scenario.resolved import Protocol
 
 
 def run(
     plan: Plan,
     tell: Callable[[float, int], None],
-    own: Given,
+    own: CustomObjects,
     protocol: Protocol,
     files: Mapping[str, str],
 ) -> Any:

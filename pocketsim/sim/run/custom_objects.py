@@ -46,7 +46,7 @@ class Policy(TypedDict):
     failed: Call
 
 
-class Given(TypedDict):
+class CustomObjects(TypedDict):
     """What the engine is given beside a plan: objects of protocols and policies, by phone.
 
     `calls` is empty without a custom protocol, `policies` without a custom transport policy.
@@ -59,7 +59,7 @@ class Given(TypedDict):
     failure: type
 
 
-def given(resolved: Resolved, repetition: int, files: Files) -> Given | None:
+def given(resolved: Resolved, repetition: int, files: Files) -> CustomObjects | None:
     """Return the objects of a repetition of a resolved scenario, None where it asks for none.
 
     Raises ScenarioError where a file is no longer what it was, ProtocolError where it or the

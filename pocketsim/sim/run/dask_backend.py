@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.run.job import Job, Order
 
 
-class Made(NamedTuple):
+class RunFiles(NamedTuple):
     """What a worker gives back: the content of files by name, and core seconds that it took."""
 
     files: dict[str, bytes]
@@ -55,7 +55,7 @@ class Refused(NamedTuple):
     differs: dict[str, tuple[str, str]]
 
 
-Given = Made | Crashed | Refused
+Answer = RunFiles | Crashed | Refused
 
 
 class DaskBackend:
@@ -95,7 +95,7 @@ class DaskBackend:
         if under_way:
             self._client.cancel(under_way, force=True)
 
-    def _made(self, order: Order, failed: Path) -> Made:
+    def _made(self, order: Order, failed: Path) -> RunFiles:
         contents = {digest: self._content(digest, path) for digest, path in order["files"].items()}
         given = self._result(order, contents, failed)
         if isinstance(given, Crashed):
@@ -108,7 +108,7 @@ class DaskBackend:
             raise EnvironmentMissingError(f"worker {given.worker} would not do the same: {differs}")
         return given
 
-    def _result(self, order: Order, contents: Mapping[str, Future], failed: Path) -> Given:
+    def _result(self, order: Order, contents: Mapping[str, Future], failed: Path) -> Answer:
         from distributed import KilledWorker
 
         with self._lock:
@@ -117,7 +117,7 @@ class DaskBackend:
             future = self._client.submit(made, order, contents, self._wanted, pure=False)
             self._under_way[future.key] = future
         try:
-            given: Given = future.result()
+            given: Answer = future.result()
         except CancelledError:
             if self._stopped:
                 raise children.StoppedError from None
@@ -179,7 +179,7 @@ def connected(scheduler: str | None) -> Iterator[Client]:
         yield client
 
 
-def made(order: Order, contents: Mapping[str, bytes], wanted: list[str] | None) -> Given:
+def made(order: Order, contents: Mapping[str, bytes], wanted: list[str] | None) -> Answer:
     """Make a run on a worker, in its own folder; return what its files hold, or those wanted."""
     from distributed import get_worker
 
@@ -201,7 +201,7 @@ def made(order: Order, contents: Mapping[str, bytes], wanted: list[str] | None) 
         except EngineError as error:
             return _crashed(error, order)
         names = wanted or [path.name for path in folder.iterdir()]
-        return Made({name: (folder / name).read_bytes() for name in sorted(names)}, core_s)
+        return RunFiles({name: (folder / name).read_bytes() for name in sorted(names)}, core_s)
 
 
 @functools.cache
