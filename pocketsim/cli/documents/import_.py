@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -15,20 +15,33 @@ if TYPE_CHECKING:
     from pocketsim.api.documents.import_data import Imported
 
 
-FORMATS = (
-    *("one", "haggle", "crawdad", "tij", "snap", "pajek", "gml", "graphml", "gexf", "node-link"),
-    *("fta", "payments", "ipv8"),
-)
+Format = Literal[
+    "one",
+    "haggle",
+    "crawdad",
+    "tij",
+    "snap",
+    "pajek",
+    "gml",
+    "graphml",
+    "gexf",
+    "node-link",
+    "fta",
+    "payments",
+    "ipv8",
+]
 """What a source is; a test compares them with what is read."""
+TimeUnit = Literal["s", "ms", "us", "iso"]
+AmountUnit = Literal["ct", "EUR"]
 
 
 def import_(  # noqa: PLR0913, PLR0917 - each is an option
     form: Annotated[
-        str,
+        Format,
         typer.Argument(
-            help=f"What the source is: {', '.join(FORMATS)}.",
+            help=f"What the source is: {', '.join(get_args(Format))}.",
             metavar="FORMAT",
-            parser=options.one_of(FORMATS, "FORMAT"),
+            parser=options.one_of(Format, "FORMAT"),
         ),
     ],
     source: Annotated[
@@ -36,11 +49,11 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     ],
     out: Annotated[Path, output("New folder to write.", "FOLDER")],
     time_unit: Annotated[
-        str | None,
+        TimeUnit | None,
         typer.Option(
             "--time-unit",
             help="Unit of times: s, ms, us, or iso for payments; default s, of ipv8 ms.",
-            parser=options.one_of(("s", "ms", "us", "iso"), "--time-unit"),
+            parser=options.one_of(TimeUnit, "--time-unit"),
         ),
     ] = None,
     origin: Annotated[
@@ -67,11 +80,11 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         ),
     ] = None,
     amount_unit: Annotated[
-        str,
+        AmountUnit,
         typer.Option(
             "--amount-unit",
             help="Unit of amounts: ct or EUR.",
-            parser=options.one_of(("ct", "EUR"), "--amount-unit"),
+            parser=options.one_of(AmountUnit, "--amount-unit"),
         ),
     ] = "ct",
     undirected: Annotated[

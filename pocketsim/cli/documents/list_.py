@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,16 +11,16 @@ from pocketsim.cli.ui import console, options
 from pocketsim.cli.ui.options import AsJson
 from pocketsim.sim.base.errors import printable
 
-Kind = Literal["scenarios", "sweeps", "devices", "implementations", "fits", "metrics", "subsets"]
+Listed = Literal["scenarios", "sweeps", "devices", "implementations", "fits", "metrics", "subsets"]
 
 
 def names(
     kind: Annotated[
-        Kind,
+        Listed,
         typer.Argument(
             help="What to list.",
             metavar="KIND",
-            parser=options.one_of(get_args(Kind), "KIND"),
+            parser=options.one_of(Listed, "KIND"),
         ),
     ],
     as_json: AsJson = False,
@@ -34,7 +34,7 @@ def names(
         console.data(line)
 
 
-def _rows(kind: Kind) -> list[dict[str, str]]:
+def _rows(kind: Listed) -> list[dict[str, str]]:
     """Return what is listed: names and titles, and of metrics their units and formulas."""
     if kind == "metrics":
         from pocketsim.sim.metrics.reference import METRICS

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from pocketsim.api.documents import schema as schemas
 from pocketsim.cli.ui import console, options
 
+Document = Literal["scenario", "sweep", "profile", "implementation", "fit", "rates"]
+
 
 def schema(
     kind: Annotated[
-        schemas.Kind,
+        Document,
         typer.Argument(
             help="The kind of document.",
             metavar="KIND",
-            parser=options.one_of(schemas.KINDS, "KIND"),
+            parser=options.one_of(Document, "KIND"),
         ),
     ],
 ) -> None:

@@ -20,7 +20,7 @@ def export(
             "--to",
             help="rates: operations per second and seconds per operation, for other simulators.",
             metavar="FORMAT",
-            parser=options.one_of(("rates",), "--to"),
+            parser=options.one_of(Literal["rates"], "--to"),
         ),
     ] = "rates",
     out: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,7 +37,7 @@ def export(
             "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
             "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
-            parser=options.one_of(get_args(Format), "--to"),
+            parser=options.one_of(Format, "--to"),
         ),
     ] = None,
     out: Annotated[

@@ -6,7 +6,7 @@ import contextlib
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from pocketsim.api.study import Study
 
+Executor = Literal["local", "dask"]
+
 
 def run(  # noqa: PLR0913 - each is an option
     file: SweepFile,
@@ -44,12 +46,11 @@ def run(  # noqa: PLR0913 - each is an option
     shard: Shard = WHOLE,
     keep: Keep = "events",
     executor: Annotated[
-        str,
+        Executor,
         typer.Option(
             help="local: runs are made here; dask: by workers.",
             metavar="local|dask",
-            parser=one_of(("local", "dask"), "--executor"),
-            autocompletion=lambda: ["local", "dask"],
+            parser=one_of(Executor, "--executor"),
         ),
     ] = "local",
     scheduler: Annotated[
@@ -87,7 +88,7 @@ def run(  # noqa: PLR0913 - each is an option
     with _client(executor, scheduler) as client:
         found = study.run(
             jobs,
-            keep="metrics" if keep == "metrics" else "events",
+            keep=keep,
             start=lambda tasks, way: start(tasks, jobs, keep_going=True, way=way),
             client=client,
             scratch=scratch,

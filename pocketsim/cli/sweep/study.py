@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 SweepFile = Annotated[Path, document("Sweep (TOML), a file or a name.", "FILE", "sweep")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
+Kept = Literal["events", "metrics"]
 Keep = Annotated[
-    str,
+    Kept,
     typer.Option(
         help="events: a directory for each run; metrics: one table of all metrics.",
         metavar="events|metrics",
-        parser=one_of(("events", "metrics"), "--keep"),
-        autocompletion=lambda: ["events", "metrics"],
+        parser=one_of(Kept, "--keep"),
     ),
 ]
 OUT, WHOLE = Path("runs"), "1/1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -67,11 +67,12 @@ def from_here(overrides: list[str] | None) -> list[str]:
     return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
-def one_of(known: Collection[str], name: str) -> Callable[[str], str]:
-    """Return what reads one of some words as the argument or option `name`.
+def one_of(words: Any, name: str) -> Callable[[str], str]:
+    """Return what reads one of the words of a Literal as the argument or option `name`.
 
     It raises UserError with the nearest of them for another.
     """
+    known = get_args(words)
 
     def read(said: str) -> str:
         if said in known:

@@ -89,14 +89,14 @@ def test_obsolete_files_are_removed_unless_changed(tmp_path):
 
 def test_files_of_an_interrupted_command_can_be_overwritten(tmp_path, monkeypatch):
     output_folder.write(tmp_path, {"a": b"1", "b": b"2"})
-    put = output_folder._put
+    put = output_folder.output_paths.put
 
     def fails(path, content):
         if path.name == "b":
             raise KeyboardInterrupt
         put(path, content)
 
-    monkeypatch.setattr(output_folder, "_put", fails)
+    monkeypatch.setattr(output_folder.output_paths, "put", fails)
     with pytest.raises(KeyboardInterrupt):
         output_folder.write(tmp_path, {"a": b"3", "b": b"4"})
     monkeypatch.undo()
