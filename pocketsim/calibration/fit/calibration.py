@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit import pace, quic_wakes, tails, wakes
+from pocketsim.calibration.fit import pace, quic_wakes, wakes
 from pocketsim.calibration.fit.common import together
 from pocketsim.calibration.fit.costs import price
 from pocketsim.calibration.fit.device import (
@@ -134,17 +134,7 @@ class Calibration:
         if self.bootstraps:
             priced_by = {name: sources[name] for name, cost in parts.operations.items() if cost}
             found, self.untold_ = scattered(priced_by, reports, self.bootstraps)
-            tick = profile.scheduler.tick
-            costs = tails.of_all(
-                profile.operations, found, priced_by, reports, tick.value if tick else 0.0
-            )
-            found = {
-                name: one.model_copy(update={"family": tails.FAMILY})
-                if costs[name].tail_share
-                else one
-                for name, one in found.items()
-            }
-            profile = profile.model_copy(update={"operations": costs, "scatter": found or None})
+            profile = profile.model_copy(update={"scatter": found or None})
         self.profile_ = profile
         self.round_trips_ = compared(profile, reports)
         return self

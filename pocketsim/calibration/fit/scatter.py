@@ -1,10 +1,9 @@
 """Whether executions scatter as the simulator draws them, and which family would do better.
 
-The engine draws executions from a lognormal, and a tail beside it (`calibration.fit.tails`). What
-a report's samples say of the lognormal is an Anderson-Darling statistic; where that has no chance
-is told by samples drawn of the fitted law and fitted again (the parametric bootstrap: Stute,
-Gonzalez Manteiga and Presedo Quindimil, Metrika 40, 1993, 243). The AICc of other families stands
-beside (Hurvich and Tsai, Biometrika 76, 1989, 297).
+The engine draws executions from a lognormal. What a report's samples say of it is an
+Anderson-Darling statistic; where that has no chance is told by samples drawn of the fitted law and
+fitted again (the parametric bootstrap: Stute, Gonzalez Manteiga and Presedo Quindimil, Metrika 40,
+1993, 243). The AICc of other families stands beside (Hurvich and Tsai, Biometrika 76, 1989, 297).
 Rounds have levels of their own, which are fitted, too. A sample is a mean over the executions that
 were timed together: of many it is nearly normal whatever they are, and it scatters less. So each
 report has a sigma of its own, or several, where its rounds timed more or fewer together.
@@ -103,7 +102,6 @@ def scattered(
     poor = rejected(p_values, POOR)
     found = {
         name: Scatter(
-            family="lognormal",
             samples=sum(kind.size for kind in kinds),
             executions=max(kind.executions for kind in kinds),
             p_value=p_values[name],
@@ -116,23 +114,13 @@ def scattered(
 
 
 def worded(found: Mapping[str, Scatter], untold: Mapping[str, str]) -> list[str]:
-    """Return in words which operations their family describes badly, and of which it is not told.
-
-    A tail is drawn where it is the better family, and no more is said of these than that.
-    """
-    poor = [
-        f"{name} ({_beside(one)})"
-        for name, one in found.items()
-        if one.poor and one.family == "lognormal"
-    ]
+    """Return in words which operations a lognormal describes badly, and of which it is not told."""
+    poor = [f"{name} ({_beside(one)})" for name, one in found.items() if one.poor]
     said = [
         f"whether samples are lognormal, as draws are, is not told of "
         f"{', '.join(name for name, one in untold.items() if one == why)}: {why}"
         for why in sorted(set(untold.values()))
     ]
-    late = [name for name, one in found.items() if one.family != "lognormal"]
-    if late:
-        said = [f"drawn with a tail, since samples have one: {', '.join(late)}", *said]
     if not poor:
         return said
     count = f"{len(poor)} of {len(found)} operations"
@@ -222,14 +210,6 @@ def look(source: Source, reports: Sequence[Report]) -> list[Kind] | str:
     seen = [stepped for kind in many if (stepped := _stepped(kind))]
     is_coarse = many or len(positive) < len(timed)  # a clock that did not step in between
     return seen or (_COARSE if is_coarse else _FEW)
-
-
-def tells_executions(source: Source, reports: Sequence[Report]) -> bool:
-    """Return whether all reports tell how many executions a sample has, and of nothing else."""
-    if source.opens or source.waits not in {"", "wall"} or source.kernel in _COMPOSED:
-        return False
-    timed = [one for report in reports if (one := _timed(source, report))]
-    return all(case.iterations_per_sample is not None for case, _ in timed)
 
 
 def _stepped(kind: Kind) -> Kind | None:
@@ -369,21 +349,7 @@ def _shifted(x: Array) -> Fit:
 
 
 def _tailed(x: Array) -> Fit:
-    return Fit(mixture(x).log_likelihood, 4)
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Two lognormals: the share of the second, and of both means and deviations of logarithms."""
-
-    log_likelihood: float
-    share: float
-    means: tuple[float, float]
-    sigmas: tuple[float, float]
-
-
-def mixture(x: Array) -> Mixture:
-    """Return two lognormals, the second slower and rarer, by expectation and maximisation."""
+    """Two lognormals, the second slower and rarer, by expectation and maximisation."""
     logs = np.sort(np.log(x))
     is_tail = np.arange(x.size) >= x.size * (1 - _TAIL)
     weight = np.where(is_tail, 0.9, 0.1)
@@ -402,8 +368,7 @@ def mixture(x: Array) -> Mixture:
         before, likelihood = likelihood, float(both.sum())
         if likelihood - before < _SETTLED:
             break
-    likelihood -= float(logs.sum())
-    return Mixture(likelihood, float(shares[1]), (means[0], means[1]), (sigmas[0], sigmas[1]))
+    return Fit(likelihood - float(logs.sum()), 4)
 
 
 def _normal_likelihood(values: Array) -> float:
@@ -423,7 +388,6 @@ FAMILIES = {
 POOR = 0.05
 """The chance of calling any of a profile's lognormals poor where all are right."""
 
-_COMPOSED = {WAKE.kernel, QUIC_WAKE.kernel}  # of passages
 _SEED = 0  # of streams "scatter/<operation>": the same reports give the same bytes
 _FEWEST = 20  # samples of a kind: fewer tell no family from another
 _MOST = 1000  # about; with more, time grows and nothing real is exactly of a family
@@ -439,7 +403,7 @@ _FEW = "fewer than 20 samples that differ are kept of each report"
 _COARSE = "their clock's steps are too wide beside how they scatter"
 _AT_ONCE = 100  # bootstraps: their numbers stay in the caches
 _NEAREST = 0.98  # of the least sample: at 1 the likelihood of a shifted lognormal has no bound
-_NARROWEST = 0.05  # of the whole deviation: nor has that of a mixture, around a single sample
+_NARROWEST = 0.05  # of the whole deviation: nor has that of two, around a single sample
 _TAIL = 0.1  # share of the samples that are taken for the tail at first
 _MOST_STEPS = 200
 _SETTLED = 1e-4  # of the logarithm of the likelihood: a thousandth of what AICs differ by

@@ -443,5 +443,4 @@ _OF_A_NUMBER = {
     *("standard_error", "samples", "per_byte_standard_error", "correlation", "scatter"),
     *("model_error", "degrees_of_freedom", "common_ratio"),
     *("spread_sigma_standard_error", "repetition_sigma_standard_error"),
-    "tail_share_standard_error",
 }

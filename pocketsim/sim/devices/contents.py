@@ -53,10 +53,6 @@ class Cost(Provenance):
     threads: int
     spread_sigma: float
     repetition_sigma: float
-    tail_share: NotRequired[float]
-    tail_ratio: NotRequired[float]
-    tail_sigma: NotRequired[float]
-    tail_share_standard_error: NotRequired[float]
     spread_sigma_standard_error: NotRequired[float]
     repetition_sigma_standard_error: NotRequired[float]
     standard_error_s: float

@@ -27,10 +27,9 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
     The fixed part (core time and waiting, which keep their shares) is from "<key>", the cost per
     byte, where it has an error of its own, from that and "<key>/per_byte". A `common_factor` is
     from "common/<its name>". Where the errors have degrees of freedom, one draw from
-    ".../degrees_of_freedom" makes both larger or smaller. A sigma that has an error, or the share
-    of a tail, is from "<key>/<its name>". Whatever is drawn keeps its mean, but for what is 0 with
-    an error, as `repetition_sigma` of reports that agree: it is half a normal, sqrt(2 / pi) errors
-    on average.
+    ".../degrees_of_freedom" makes both larger or smaller. A sigma that has an error is from
+    "<key>/<its name>". Whatever is drawn keeps its mean, but for what is 0 with an error, as
+    `repetition_sigma` of reports that agree: it is half a normal, sqrt(2 / pi) errors on average.
     """
     from pocketsim.sim.base import streams
 
@@ -46,9 +45,6 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
             return cost
         spread = cost["spread_sigma"], cost.get("spread_sigma_standard_error", 0.0)
         repetition = cost["repetition_sigma"], cost.get("repetition_sigma_standard_error", 0.0)
-        if "tail_share_standard_error" in cost:
-            share = cost["tail_share"], cost["tail_share_standard_error"]
-            cost = {**cost, "tail_share": min(1.0, sigma(f"{key}/tail_share", *share))}
         return {
             **cost,
             "spread_sigma": sigma(f"{key}/spread_sigma", *spread),
@@ -149,11 +145,7 @@ def _together(correlation: float, errors: tuple[float, float]) -> float:
 
 
 _SAYS_MORE = {"per_byte_standard_error_s", "degrees_of_freedom", "common_factor"}
-_SIGMAS_ERR = {
-    "spread_sigma_standard_error",
-    "repetition_sigma_standard_error",
-    "tail_share_standard_error",
-}
+_SIGMAS_ERR = {"spread_sigma_standard_error", "repetition_sigma_standard_error"}
 # Times the mean. Student's t with few degrees of freedom has no variance. A cost whose error is
 # badly known is no less certain than one of which nothing is known.
 _WIDEST = 1.0

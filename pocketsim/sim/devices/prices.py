@@ -30,14 +30,6 @@ REFERENCE_BYTES = 668.0
 previous hashes (Chirila 2025, appendix B), in the midst of what the protocols ask for."""
 
 
-class _Tail(TypedDict):
-    """Of which executions something takes longer, and by how much."""
-
-    tail_share: float
-    tail_ratio: float
-    tail_sigma: float
-
-
 class Price(TypedDict):
     """What one step costs."""
 
@@ -46,9 +38,6 @@ class Price(TypedDict):
     wait_s: float
     threads: int
     spread_sigma: float
-    tail_share: float
-    tail_ratio: float
-    tail_sigma: float
 
 
 def prices(device: Shipped, implementation: ImplementationContents) -> list[Price]:
@@ -162,34 +151,23 @@ def _price(cost: Cost, cpu_factor: float, wait_factor: float) -> Price:
         "wait_s": cost["wait_s"] * wait_factor,
         "threads": cost["threads"],
         "spread_sigma": cost["spread_sigma"],
-        "tail_share": cost.get("tail_share", 0.0),
-        "tail_ratio": cost.get("tail_ratio", 1.0),
-        "tail_sigma": cost.get("tail_sigma", 0.0),
     }
 
 
 def _times(price: Price, count: float) -> Price:
-    """Return a price of so many executions, which spread together but are interrupted alone.
-
-    Where each time one or more is, on average, all are late by as many as are.
-    """
-    share = price["tail_share"] * count
-    longer = max(1.0, share) * (price["tail_ratio"] - 1.0)
+    """Return a price of so many executions, which spread together."""
     return {
         **price,
         "cpu_s": price["cpu_s"] * count,
         "per_byte_s": price["per_byte_s"] * count,
         "wait_s": price["wait_s"] * count,
-        "tail_share": min(1.0, share),
-        "tail_ratio": 1.0 + longer / count if count else 1.0,
     }
 
 
 def _sum(parts: list[Price]) -> Price:
     """Return the sum of independent parts, on as many threads as the longest of them.
 
-    The spread is that of the sum, to first order: parts vary on their own. So does the tail, whose
-    executions are those of which a part is interrupted.
+    The spread is that of the sum, to first order: parts vary on their own.
     """
     if len(parts) == 1:
         return parts[0]
@@ -202,36 +180,7 @@ def _sum(parts: list[Price]) -> Price:
         "spread_sigma": math.hypot(
             *(part["spread_sigma"] * (_at_once_s(part) / total_s) for part in parts)
         ),
-        **_tail(parts),
     }
-
-
-def _tail(parts: list[Price]) -> _Tail:
-    """Return the tail of a sum: what one part more takes, with the moments of all of them.
-
-    Of `REFERENCE_BYTES`, as profiles have it.
-    """
-    share = math.fsum(part["tail_share"] for part in parts)
-    total_s = math.fsum(_of_reference_s(part) for part in parts)
-    if not share or not total_s:
-        return {"tail_share": 0.0, "tail_ratio": 1.0, "tail_sigma": 0.0}
-    longer = [
-        (
-            part["tail_share"] / share,
-            (part["tail_ratio"] - 1.0) * _of_reference_s(part) / total_s,
-            part["tail_sigma"],
-        )
-        for part in parts
-    ]
-    mean = math.fsum(weight * each for weight, each, _ in longer)
-    square = math.fsum(weight * each**2 * math.exp(sigma**2) for weight, each, sigma in longer)
-    sigma = math.sqrt(max(0.0, math.log(square / mean**2))) if mean else 0.0
-    ratio = 1.0 + max(1.0, share) * mean
-    return {"tail_share": min(1.0, share), "tail_ratio": ratio, "tail_sigma": sigma}
-
-
-def _of_reference_s(part: Price) -> float:
-    return _at_once_s(part) + part["per_byte_s"] * REFERENCE_BYTES
 
 
 def _at_once_s(part: Price | Cost) -> float:

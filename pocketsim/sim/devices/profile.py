@@ -62,19 +62,6 @@ class Cost(Provenance):
     repetition_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="The same of a factor that a whole repetition shares."
     )
-    tail_share: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
-        default=None, description="Of all executions, those that take tail_ratio; absent: none."
-    )
-    tail_ratio: Annotated[float, Field(gt=1, le=1e6)] | None = Field(
-        default=None, description="How many times as long those take on average."
-    )
-    tail_sigma: Annotated[float, Field(ge=0, le=5)] | None = Field(
-        default=None,
-        description="Sigma of a lognormal factor of mean 1 on what they take longer; absent: 0.",
-    )
-    tail_share_standard_error: Annotated[float, Field(gt=0, le=0.5)] | None = Field(
-        default=None, description="Standard error of tail_share; absent: it is not drawn."
-    )
     spread_sigma_standard_error: SigmaError = Field(
         default=None, description="Standard error of spread_sigma; absent: it is not drawn."
     )
@@ -114,11 +101,6 @@ class Cost(Provenance):
             raise ValueError("correlation needs per_byte_standard_error")
         if (self.common_factor is None) != (self.common_ratio is None):
             raise ValueError("common_factor and common_ratio go together")
-        if (self.tail_share is None) != (self.tail_ratio is None):
-            raise ValueError("tail_share and tail_ratio go together")
-        of_a_tail = self.tail_sigma is not None or self.tail_share_standard_error is not None
-        if of_a_tail and self.tail_share is None:
-            raise ValueError("tail_sigma and tail_share_standard_error need tail_share")
         return self
 
 
@@ -275,9 +257,8 @@ class Scheduler(Section):
 
 
 class Scatter(Section):
-    """How well the family that is drawn fits the executions that an operation was timed by."""
+    """How well a lognormal, as is drawn, fits the executions that an operation was timed by."""
 
-    family: Literal["lognormal", "lognormal_with_tail"] = Field(description="That of draws.")
     samples: Annotated[int, Field(ge=1)] = Field(description="What was looked at, of all reports.")
     executions: Annotated[int, Field(ge=1)] = Field(
         description="That a sample is the mean over, at most; 1 where reports do not tell."
@@ -298,7 +279,7 @@ class Profile(Section):
     operations: dict[str, Cost] = Field(description="Costs by operation.")
     scheduler: Scheduler = Field(description="The operating system's scheduler.")
     scatter: dict[str, Scatter] | None = Field(
-        default=None, description="By operation, how well its family fits; nothing is drawn of it."
+        default=None, description="By operation, how well a lognormal fits; nothing is drawn of it."
     )
 
     absent_when_none = frozenset({"scatter"})

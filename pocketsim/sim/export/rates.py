@@ -61,10 +61,7 @@ class Rate(_Table):
     """
 
     operation: str = Field(description="Name, as in a profile.")
-    seconds: float = Field(
-        description="Each takes: core_s / threads + wait_s. Some that something interrupts take "
-        "longer, as often as the profile's tail_share says."
-    )
+    seconds: float = Field(description="Each takes: core_s / threads + wait_s.")
     seconds_ci95_low: float = Field(description="Lower bound of `seconds`.")
     seconds_ci95_high: float = Field(description="Upper bound of `seconds`.")
     per_s: float | None = Field(description="Operations per second; null where it takes nothing.")

@@ -48,9 +48,6 @@ class Profile(TypedDict):
     threads: Numbers
     wait_s: Floats
     spread_sigma: Floats
-    tail_share: Floats
-    tail_ratio: Floats
-    tail_sigma: Floats
     wake_after: AfterRest
     quic_wake_after: AfterRest
     eevdf: bool

@@ -84,15 +84,6 @@ struct Entry {
     threads: u32,
     wait_s: f64,
     spread_sigma: f64,
-    tail: Tail,
-}
-
-/// Executions that something interrupts: a second mode beside the lognormal of all others.
-#[derive(Clone, Copy, Debug)]
-struct Tail {
-    share: f64,
-    ratio: f64,
-    sigma: f64,
 }
 
 impl CostTable {
@@ -108,9 +99,6 @@ impl CostTable {
             profile.threads.len(),
             profile.wait_s.len(),
             profile.spread_sigma.len(),
-            profile.tail_share.len(),
-            profile.tail_ratio.len(),
-            profile.tail_sigma.len(),
         ];
         for length in columns {
             assert_eq!(length, count, "one cost per operation");
@@ -121,11 +109,6 @@ impl CostTable {
             threads: profile.threads[i],
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
-            tail: Tail {
-                share: profile.tail_share[i],
-                ratio: profile.tail_ratio[i],
-                sigma: profile.tail_sigma[i],
-            },
         };
         let entries: Vec<_> = (0..count).map(entry).collect();
         let message_s = TIMED.map(|operation| entries[operation as usize].cpu_s(TIMED_BYTES));
@@ -182,15 +165,17 @@ impl CostTable {
     /// What `operation` on `bytes` bytes costs on average.
     pub fn mean(&self, operation: impl Into<Priced>, bytes: u32) -> Cost {
         let entry = &self.entries[operation.into().place()];
-        entry.ordinary(bytes).times(entry.tail.mean())
+        Cost {
+            cpu_s: entry.cpu_s(bytes),
+            wait_s: entry.wait_s,
+        }
     }
 
     /// One draw of the cost of `operation` on `bytes` bytes.
     pub fn draw(&self, operation: impl Into<Priced>, bytes: u32, stream: &mut Stream) -> Cost {
         let operation = operation.into();
-        let entry = &self.entries[operation.place()];
-        let factor = stream.factor(entry.spread_sigma) * entry.tail.draw(stream);
-        entry.ordinary(bytes).times(factor)
+        let factor = stream.factor(self.entries[operation.place()].spread_sigma);
+        self.mean(operation, bytes).times(factor)
     }
 }
 
@@ -201,29 +186,7 @@ fn own_after(known: &plan::OwnAfter) -> (Priced, AfterRest) {
     (operation.into(), AfterRest::new(&known.after))
 }
 
-impl Tail {
-    fn mean(&self) -> f64 {
-        1.0 + self.share * (self.ratio - 1.0)
-    }
-
-    /// How many times as long an execution takes; nothing is drawn where there is no tail.
-    fn draw(&self, stream: &mut Stream) -> f64 {
-        if self.share == 0.0 || stream.uniform() >= self.share {
-            return 1.0;
-        }
-        1.0 + (self.ratio - 1.0) * stream.factor(self.sigma)
-    }
-}
-
 impl Entry {
-    /// What it costs on average if nothing interrupts it.
-    fn ordinary(&self, bytes: u32) -> Cost {
-        Cost {
-            cpu_s: self.cpu_s(bytes),
-            wait_s: self.wait_s,
-        }
-    }
-
     fn cpu_s(&self, bytes: u32) -> Seconds {
         self.cpu_s + self.per_byte_s * f64::from(bytes)
     }

@@ -79,15 +79,6 @@ pub struct Profile {
     /// Sigma of a lognormal factor of mean 1 on the whole cost.
     #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub spread_sigma: Vec<f64>,
-    /// Of all executions, those that something interrupts.
-    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
-    pub tail_share: Vec<f64>,
-    /// How many times as long those take on average.
-    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
-    pub tail_ratio: Vec<f64>,
-    /// Sigma of a lognormal factor of mean 1 on what they take longer.
-    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
-    pub tail_sigma: Vec<f64>,
     /// How many times as long as `udp_wake` says waking takes.
     pub wake_after: AfterRest,
     /// How many times as long as `quic_wake` says waking the tasks of QUIC takes.

@@ -74,36 +74,6 @@ fn one_factor_falls_on_fixed_bytes_and_wait() {
 }
 
 #[test]
-fn some_executions_are_interrupted_and_the_others_are_as_they_were() {
-    let mut profile = profile();
-    profile.tail_share[SIGN] = 0.2;
-    profile.tail_ratio[SIGN] = 3.0;
-    profile.tail_sigma[SIGN] = 0.5;
-    let (table, mut stream) = (CostTable::new(&profile, 0), stream());
-    let mut factor = || {
-        let cost = table.draw(Operation::Sign, 10, &mut stream);
-        assert!((cost.cpu_s / 3.0 - cost.wait_s / 2.0).abs() < 1e-12);
-        cost.wait_s / 2.0
-    };
-    let factors: Vec<f64> = (0..10_000).map(|_| factor()).collect();
-    let late: Vec<f64> = factors
-        .into_iter()
-        .filter(|&factor| factor != 1.0)
-        .collect();
-    // Four standard errors of each: 0.004 of the share; 2 sqrt(exp(0.25) - 1) / sqrt(2000) = 0.024.
-    assert!(
-        (late.len() as f64 / 10_000.0 - 0.2).abs() < 0.016,
-        "{}",
-        late.len()
-    );
-    let mean = late.iter().sum::<f64>() / late.len() as f64;
-    assert!((mean - 3.0).abs() < 0.1, "{mean}");
-    assert!(late.iter().all(|&factor| factor > 1.0));
-    // 0.2 of them take three times as long.
-    assert!((table.mean(Operation::Sign, 10).wait_s - 2.0 * 1.4).abs() < 1e-12);
-}
-
-#[test]
 fn an_operation_without_spread_draws_nothing_from_its_stream() {
     let (table, mut drawn) = (CostTable::new(&profile(), 0), stream());
     table.draw(Operation::Sign, 1, &mut drawn);
@@ -134,9 +104,6 @@ fn operations_of_a_scenarios_own_follow_those_of_everybody() {
     profile.threads.extend([1, 3]);
     profile.wait_s.extend([0.0, 4.0]);
     profile.spread_sigma.extend([0.0, 0.0]);
-    profile.tail_share.extend([0.0, 0.0]);
-    profile.tail_ratio.extend([1.0, 1.0]);
-    profile.tail_sigma.extend([0.0, 0.0]);
     let table = CostTable::new(&profile, 2);
     let own = Priced::own(1);
     assert_eq!(table.threads(own), 3);

@@ -305,7 +305,7 @@ def test_samples_of_which_quantiles_are_kept_say_nothing_of_families():
 def profile_with_scatter(path, operation):
     """Write a shipped profile that says how one operation scatters."""
     text = (profile.DEVICES / "moto_g04s.toml").read_text()
-    said = 'family = "lognormal"\nsamples = 9\nexecutions = 1\np_value = 0.5\n'
+    said = "samples = 9\nexecutions = 1\np_value = 0.5\n"
     path.write_text(f"{text}\n[scatter.{operation}]\n{said}poor = false\naicc = {{}}\n")
 
 

@@ -1,17 +1,14 @@
 """Profiles of implementations: what they say, what a step costs with them, and old profiles."""
 
-import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pocketsim.calibration.fit import split
 from pocketsim.sim.base.engine_facts import device_operations, operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import draws, implementation, prices, profile
-from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
@@ -89,34 +86,6 @@ def test_a_step_may_take_several_operations():
     assert price["per_byte_s"] == costs["hash"]["per_byte_s"]
     # Of 40 us and 1 us that vary on their own.
     assert price["spread_sigma"] == pytest.approx((40 * 0.3) / 41, rel=1e-3)
-
-
-def test_a_step_is_late_when_one_of_its_operations_is():
-    found = implementation.contents(shipped(APP))
-    found["steps"]["store"] = {"operations": {"store": 2.0, "hash": 1.0}}
-    phone = device()
-    plain = prices.prices(phone, found)[operations().index("store")]
-    assert (plain["tail_share"], plain["tail_ratio"], plain["tail_sigma"]) == (0.0, 1.0, 0.0)
-    store, hashing = (phone["operations"][name] for name in ("store", "hash"))
-    phone["operations"]["store"] = {**store, "tail_share": 0.01, "tail_ratio": 3.0}
-    tail = {"tail_share": 0.02, "tail_ratio": 6.0, "tail_sigma": 0.5}
-    phone["operations"]["hash"] = {**hashing, **tail}
-    price = prices.prices(phone, found)[operations().index("store")]
-    # Two executions of one, one of the other: in seconds, by how much and how often.
-    each_s = [one["cpu_s"] + one["per_byte_s"] * REFERENCE_BYTES for one in (store, hashing)]
-    late_s = np.array([2.0, 5.0]) * each_s
-    whole_s = price["cpu_s"] + price["per_byte_s"] * REFERENCE_BYTES
-    shares = np.array([0.02, 0.02])
-    mean_s = shares @ late_s / 0.04
-    square = shares @ (late_s**2 * np.exp([0.0, 0.25])) / 0.04
-    assert price["tail_share"] == pytest.approx(0.04)
-    assert (price["tail_ratio"] - 1) * whole_s == pytest.approx(mean_s)
-    assert price["tail_sigma"] == pytest.approx(math.sqrt(math.log(square / mean_s**2)))
-    # Of so many that nearly each step has a late one, all are late by as many as are.
-    found["steps"]["store"] = {"operations": {"hash": 100.0}}
-    often = prices.prices(phone, found)[operations().index("store")]
-    assert often["tail_share"] == 1.0
-    assert often["tail_ratio"] == pytest.approx(1 + 0.02 * 5)
 
 
 def test_own_cost_far_from_the_devices_price_is_reported():

@@ -172,17 +172,6 @@ def test_sigmas_are_drawn_where_they_have_errors_and_move_nothing_else():
     assert {each["spread_sigma"] for each in plain} == {0.1}
 
 
-def test_how_often_executions_are_late_is_drawn_where_it_has_an_error():
-    tail = {"tail_share": 0.1, "tail_ratio": 4.0, "tail_sigma": 0.2}
-    said = {**tail, "tail_share_standard_error": 0.03}
-    found = [joint.drawn({"sign": cost(**said)}, 1, str(n))["sign"] for n in range(DRAWS)]
-    shares = np.array([each["tail_share"] for each in found])
-    assert shares.mean() == pytest.approx(0.1, abs=4 * 0.03 / math.sqrt(DRAWS))
-    assert shares.std() == pytest.approx(0.03, rel=0.15)
-    assert {(each["tail_ratio"], each["spread_sigma"]) for each in found} == {(4.0, 0.1)}
-    assert joint.drawn({"sign": cost(**tail)}, 1, "0")["sign"]["tail_share"] == 0.1
-
-
 def test_a_sigma_that_is_drawn_is_that_of_the_repetition():
     plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     said = cost(repetition_sigma=0.2, repetition_sigma_standard_error=0.1)

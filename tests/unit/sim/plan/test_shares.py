@@ -107,11 +107,8 @@ def test_invalid_share_is_refused(scenario, share):
         load(scenario(share, "0.5"))
 
 
-def test_a_tail_of_no_executions_and_an_error_that_is_all_a_costs_own_are_accepted(
-    scenario, cli, tmp_path
-):
+def test_an_error_that_is_all_a_costs_own_is_accepted(scenario, cli, tmp_path):
     profile = tomllib.loads(document_file("moto_g04s", "device").read_text())
-    profile["operations"]["udp_send"] |= {"tail_share": 0.0, "tail_ratio": 9.0}
     profile["operations"]["sign"] |= {"common_factor": "clock", "common_ratio": 0.0}
     (tmp_path / "mine.toml").write_text(tomli_w.dumps(profile))
     path = scenario("0.0", "1.0")
