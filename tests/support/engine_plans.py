@@ -191,8 +191,6 @@ def profile(cores=1):
         "quic_wake_after": {"rest_s": [], "ratio": []},
         "eevdf": False,
         "tick_core_s": 0.0,
-        "phase_sigma": 0.0,
-        "phase_time_s": 1.0,
         "pace_after": {"rest_s": [], "ratio": []},
         "own_after": [],
         "socket_buffer_bytes": 212_992,

@@ -25,7 +25,6 @@ from pocketsim.calibration.fit.device import (
     core_classes,
     core_count,
     cores,
-    device_phases,
     kernel_tick,
     scheduling_policy,
     sleep_overshoot,
@@ -113,7 +112,6 @@ class Calibration:
             sleeps,
             socket_buffer_bytes(reports),
             self._rests(prices, reports),
-            device_phases(reports),
             policy,
             kernel_tick(reports) if policy else None,
         )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit import phases
 from pocketsim.calibration.fit.costs import ERROR_DIGITS, between_error, named, rounded, seconds
 from pocketsim.calibration.fit.lines import Line, combine
 from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
-from pocketsim.sim.devices.profile import TICK_MAX_S, Phases, Policy, SleepOvershoot
+from pocketsim.sim.devices.profile import TICK_MAX_S, Policy, SleepOvershoot
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:
@@ -24,33 +23,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
     Known = dict[str, Any]
-
-
-def device_phases(reports: Sequence[Report]) -> Phases | None:
-    """Return the slow and fast phases of the device; None where reports are sure of none."""
-    found = phases.phase(reports)
-    if found is None:
-        return None
-    known = {
-        "basis": "measured",
-        "samples": found.samples,
-        "source": f"{named(reports)}; how alike cases that only compute are off their means over "
-        "the rounds, by how far apart they were timed",
-    }
-    return Phases.model_validate(
-        {
-            "sigma": {
-                **known,
-                "value": rounded(found.sigma, ERROR_DIGITS),
-                "standard_error": rounded(found.sigma_error, ERROR_DIGITS),
-            },
-            "correlation_time": {
-                **known,
-                "value": seconds(found.time_s, ERROR_DIGITS),
-                "standard_error": seconds(found.time_error_s, ERROR_DIGITS),
-            },
-        }
-    )
 
 
 def scheduling_policy(reports: Sequence[Report]) -> Policy | None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         AfterRest,
         Cost,
         Device,
-        Phases,
         Policy,
         SleepOvershoot,
     )
@@ -52,7 +51,6 @@ class Parts:
     socket_buffer_bytes: int | None
     rests: Mapping[str, list[AfterRest]] = field(default_factory=dict)
     """By their key of the scheduler; nothing where reports tell none."""
-    phases: Phases | None = None
     policy: Policy | None = None
     tick: DurationNumber | None = None
 
@@ -82,7 +80,6 @@ class Parts:
             scheduler=Scheduler(
                 sleep_overshoot=self.sleeps or _there(base).scheduler.sleep_overshoot,
                 **{key: self._rests(key, base) for key in AFTER_RESTS},
-                phases=self.phases,
                 policy=self.policy,
                 tick=self.tick,
             ),

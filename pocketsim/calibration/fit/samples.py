@@ -5,7 +5,7 @@ Pure functions of numbers; robust, so that a few samples that the system interru
 * a sample is the mean over the `iterations_per_sample` executions that were timed together;
 * the sigma of a sample is half the distance of the quantiles 15.9 % and 84.1 % of its logarithm;
 * of samples that resemble their predecessor it is that of the differences between neighbours, over
-  the root of 2: what lasts longer is no scatter of executions (`calibration.fit.phases`);
+  the root of 2: what lasts longer is no scatter of executions;
 * the mean is median * exp(sigma^2 / 2), that of a lognormal, which is what the simulator draws.
   A median alone would be too low for operations that are timed one by one;
 * the standard error of a median is half its 68 % interval from order statistics (quantiles

@@ -73,12 +73,9 @@ def _rests(known: Sequence[AfterRest]) -> list[dict[str, Any]]:
 def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
     rests = {key: _rests(known) for key in AFTER_RESTS if (known := getattr(scheduler, key))}
-    phases, policy = scheduler.phases, scheduler.policy
-    told = {"phases": {name: _number(number) for name, number in phases}} if phases else {}
-    if policy:
-        told["policy"] = _number(policy)
-    if scheduler.tick:
-        told["tick"] = _number(scheduler.tick)
+    told = {
+        key: _number(number) for key in ("policy", "tick") if (number := getattr(scheduler, key))
+    }
     return {"sleep_overshoot": sleeps} | told | rests
 
 

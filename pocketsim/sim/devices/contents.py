@@ -97,13 +97,6 @@ class AfterRest(Provenance):
     standard_error: float
 
 
-class Phases(TypedDict):
-    """How much slower or faster a phone is for seconds."""
-
-    sigma: Number
-    correlation_time_s: Number
-
-
 class Scheduler(TypedDict):
     """When threads run that want to."""
 
@@ -112,7 +105,6 @@ class Scheduler(TypedDict):
     quic_wake_after: NotRequired[list[AfterRest]]
     pace_after: NotRequired[list[AfterRest]]
     send_after: NotRequired[list[AfterRest]]
-    phases: NotRequired[Phases]
     policy: NotRequired[Choice]
     tick_s: NotRequired[Number]
 

@@ -172,7 +172,6 @@ class AfterRest(Provenance):
     )
 
 
-_PHASE_SIGMA_MAX = 5.0
 TICK_MAX_S = 0.2e-3
 """Of a kernel's tick: a twentieth of the time between two. What takes longer is somebody else."""
 Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
@@ -187,23 +186,6 @@ def ascending(name: str, known: Sequence[AfterRest]) -> None:
     rests_s = [each.rest for each in known]
     if rests_s != sorted(set(rests_s)):
         raise ValueError(f"{name}: rests must ascend")
-
-
-class Phases(Section):
-    """How fast all work is for seconds: a lognormal factor of mean 1, its logarithm AR(1)."""
-
-    sigma: PlainNumber = Field(description="Standard deviation of the factor's logarithm.")
-    correlation_time: DurationNumber = Field(
-        description="Two moments are correlated by exp(-apart / correlation_time)."
-    )
-
-    @model_validator(mode="after")
-    def _lasts(self) -> Phases:
-        if self.correlation_time.value <= 0:
-            raise ValueError("correlation_time.value must be more than 0")
-        if self.sigma.value > _PHASE_SIGMA_MAX:
-            raise ValueError(f"sigma.value is more than {_PHASE_SIGMA_MAX:g}")
-        return self
 
 
 class Policy(Provenance):
@@ -228,20 +210,15 @@ class Scheduler(Section):
     send_after: Rests | None = Field(
         default=None, description=f"{BY_REST}Of udp_send: of processes that wake whom they send to."
     )
-    phases: Phases | None = Field(
-        default=None, description="Slow and fast phases of all work; absent: none."
-    )
-
     policy: Policy | None = Field(
         default=None, description="Which thread a core is given to; absent: fair shares."
     )
-
     tick: DurationNumber | None = Field(
         default=None,
         description="Core time that the kernel takes of a core every 4 ms, of eevdf; absent: none.",
     )
 
-    absent_when_none = frozenset({*AFTER_RESTS, "phases", "policy", "tick"})
+    absent_when_none = frozenset({*AFTER_RESTS, "policy", "tick"})
 
     @model_validator(mode="after")
     def _tick_leaves_something(self) -> Scheduler:

@@ -54,8 +54,6 @@ class Profile(TypedDict):
     tick_core_s: float
     pace_after: AfterRest
     own_after: list[OwnAfter]
-    phase_sigma: float
-    phase_time_s: float
     socket_buffer_bytes: int
 
 

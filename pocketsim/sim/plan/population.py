@@ -92,7 +92,6 @@ def profile_columns(
     """
     costs = prices(contents, implementation) + own_prices(contents, operations)
     scheduler = contents["scheduler"]
-    phases = scheduler.get("phases")
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),
@@ -104,8 +103,6 @@ def profile_columns(
         "quic_wake_after": _after_rest(scheduler.get("quic_wake_after", [])),
         "pace_after": _after_rest(scheduler.get("pace_after", [])),
         "own_after": _own_after(implementation, scheduler),
-        "phase_sigma": phases["sigma"]["value"] if phases else 0.0,
-        "phase_time_s": phases["correlation_time_s"]["value"] if phases else 1.0,
         "tick_core_s": scheduler["tick_s"]["value"] if "tick_s" in scheduler else 0.0,
         "eevdf": "policy" in scheduler and scheduler["policy"]["value"] == "eevdf",
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],

@@ -46,7 +46,7 @@ impl Stream {
     }
 
     /// A normal draw with mean 0 and deviation 1.
-    pub fn normal(&mut self) -> f64 {
+    fn normal(&mut self) -> f64 {
         StandardNormal.sample(&mut self.0)
     }
 }

@@ -5,5 +5,4 @@
 
 pub(crate) mod after_rest;
 pub(crate) mod idle;
-pub(crate) mod phases;
 pub mod table;

@@ -7,7 +7,6 @@ use pocketsim_protocols::contract::{Application, Lane, Operation, Seconds, Trans
 use slab::Slab;
 
 use crate::cost::idle::Idle;
-use crate::cost::phases::Phases;
 use crate::cost::table::{Cost, CostTable, Priced};
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::forwarding::FORWARDING;
@@ -22,8 +21,6 @@ pub(crate) struct CpuWork {
     pub(crate) costs: Vec<CostTable>,
     /// Since when phones rest.
     pub(crate) idle: Idle,
-    /// How fast phones are for the time being.
-    phases: Phases,
     /// By token; what has ended leaves its token to what begins next.
     works: Slab<Work>,
     threads_first: bool,
@@ -58,7 +55,6 @@ impl CpuWork {
         };
         Self {
             idle: Idle::new(plan, &costs),
-            phases: Phases::new(plan),
             costs,
             works: Slab::new(),
             threads_first: plan.transport.threads_first,
@@ -78,10 +74,9 @@ impl CpuWork {
         operation: (Priced, u32),
     ) {
         let now = context.now();
-        let phase = self.phases.factor(phone, now);
         let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
-            let cost = self.idle.paced(phone, work.0, hot, costs, now).times(phase);
+            let cost = self.idle.paced(phone, work.0, hot, costs, now);
             recorder.operate(work, cost);
             cost
         };
@@ -98,7 +93,7 @@ impl CpuWork {
         at: usize,
         (work, ratio): ((Priced, u32), f64),
     ) {
-        let cost = self.draw_wakeup(context, recorder, (phone, state), work, ratio);
+        let cost = self.draw_wakeup(recorder, state, work, ratio);
         self.occupy(context, recorder, (phone, state), at, (cost, 1));
     }
 
@@ -111,7 +106,7 @@ impl CpuWork {
         at: usize,
     ) {
         let work = (Operation::TimerInterrupt.into(), 0);
-        let cost = self.draw_wakeup(context, recorder, (phone, state), work, 1.0);
+        let cost = self.draw_wakeup(recorder, state, work, 1.0);
         self.occupy_as(
             context,
             recorder,
@@ -177,15 +172,13 @@ impl CpuWork {
         self.takes_turns[phone as usize]
     }
 
-    fn draw_wakeup<A: Application, T: Transport<A::Block>, W: World>(
-        &mut self,
-        context: &SimContext<W>,
+    fn draw_wakeup<A: Application, T: Transport<A::Block>>(
+        &self,
         recorder: &mut Recorder,
-        (phone, state): (u32, &mut Phone<A, T>),
+        state: &mut Phone<A, T>,
         work: (Priced, u32),
         ratio: f64,
     ) -> Cost {
-        let ratio = ratio * self.phases.factor(phone, context.now());
         let cost = state.draw_wake(work, ratio, &self.costs);
         recorder.operate(work, cost);
         cost

@@ -88,10 +88,6 @@ pub struct Profile {
     /// Of operations that tell it themselves, how many times as long as their costs say they take,
     /// in place of that.
     pub own_after: Vec<OwnAfter>,
-    /// Deviation of the logarithm of how fast the phone is for the time being; 0 for none.
-    pub phase_sigma: f64,
-    /// Time in which that becomes uncorrelated to 1/e, seconds.
-    pub phase_time_s: f64,
     /// Whether one core is given to threads as Linux's EEVDF gives it, not in fair shares.
     pub eevdf: bool,
     /// What the kernel takes of such a core every 4 ms, seconds; 0 for nothing.

@@ -219,8 +219,6 @@ pub fn plan(count: usize) -> Plan {
             spread_sigma: vec![0.0; operations],
             wake_after: AfterRest::default(),
             quic_wake_after: AfterRest::default(),
-            phase_sigma: 0.0,
-            phase_time_s: 1.0,
             pace_after: AfterRest::default(),
             own_after: Vec::new(),
             eevdf: false,

@@ -67,6 +67,14 @@ def test_samples_that_follow_each_other_count_less():
     assert ratio > 3
 
 
+def test_what_neighbours_share_is_no_scatter_of_executions():
+    own = lognormal(6, 2e-5, 0.05, 400)
+    slower = np.exp(0.15 * np.sin(np.linspace(0, 4 * np.pi, 400)))
+    assert np.log(slower * own).std() > 0.11
+    assert estimate(samples(slower * own)).sample_sigma == pytest.approx(0.05, rel=0.15)
+    assert estimate(samples(own)).sample_sigma == pytest.approx(0.05, rel=0.15)
+
+
 def test_rounds_that_disagree_widen_the_error():
     values = lognormal(5, 2e-5, 0.02, 300)
     apart = estimate(samples(values), round_medians=[2e-5, 2.2e-5, 1.8e-5])
