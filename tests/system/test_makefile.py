@@ -16,7 +16,8 @@ from conftest import ROOT
 MAKEFILE = (ROOT / "Makefile").read_text()
 CI = (ROOT / ".ci" / "run").read_text()
 
-WHEEL = "make test-wheel container QUICK=1"
+WAITING = "make -j2 -Otarget test-cluster test-android container test-wheel docs QUICK=1"
+DRAWN = "make -j2 -Otarget fuzz campaign demo SECONDS=2 COUNT=200 SUBSET=latency"
 BENCHES = "make bench bench-probe bench-bursts repeat-probe QUICK=1"
 # The lines of .ci/run that exercise each target.
 IN_CI = {
@@ -30,9 +31,9 @@ IN_CI = {
     "test-rust": "MAKEFLAGS=-j2 make test",
     "test-python": "MAKEFLAGS=-j2 make test",
     "test-programs": "MAKEFLAGS=-j2 make test",
-    "fuzz": "make fuzz SECONDS=2",
-    "campaign": "make campaign COUNT=200",
-    "demo": "make demo SUBSET=latency",
+    "fuzz": DRAWN,
+    "campaign": DRAWN,
+    "demo": DRAWN,
     "bench": BENCHES,
     "bench-probe": BENCHES,
     "bench-bursts": BENCHES,
@@ -41,13 +42,13 @@ IN_CI = {
     "probe-slow": "make -j2 probe probe-arm64 apk probe-slow",
     "probe-arm64": "make -j2 probe probe-arm64 apk probe-slow",
     "apk": "make -j2 probe probe-arm64 apk probe-slow",
-    "test-android": "make test-android",
-    "docs": "make docs QUICK=1",
+    "test-android": WAITING,
+    "docs": WAITING,
     "notebooks": "make notebooks",
-    "test-cluster": "make test-cluster",
-    "wheel": WHEEL,
-    "test-wheel": WHEEL,
-    "container": WHEEL,
+    "test-cluster": WAITING,
+    "wheel": WAITING,
+    "test-wheel": WAITING,
+    "container": WAITING,
 }
 HERE = {
     "check": "test_check_is_what_tests_make_without_what_is_slow",
