@@ -106,7 +106,7 @@ USER 1000:1000
 # A process of number 1 does not heed SIGTERM unless it says so; Python does heed this.
 STOPSIGNAL SIGINT
 ARG DEBIAN
-ARG VERSION=0.2.0
+ARG VERSION=0.3.0
 # The commit that it is built from.
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="pocketsim" \

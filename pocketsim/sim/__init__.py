@@ -7,4 +7,4 @@ A *scenario* describes devices, a network and a workload; the engine drives the 
 comes out; metrics read it. This module only carries the version: importing `sim` is cheap.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
