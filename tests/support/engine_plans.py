@@ -10,8 +10,8 @@ import json
 import math
 import os
 import pickle
-import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.engine_facts import operations
 from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import plan as plan_module
+from support import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 LATENCY_S = 0.010  # one hop; two between phones
@@ -48,16 +49,7 @@ EVA = {
     "race_window_s": 0.0,
 }
 
-# JSON with the columns' lengths on the first line, then the columns.
-CHILD = """
-import json, pickle, sys
-from pocketsim.sim import _engine
-result = _engine.run(pickle.load(sys.stdin.buffer))
-columns = result.pop("columns")
-result.pop("timeline", None)
-head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}
-sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(columns.values()))
-"""
+CHILD = Path(__file__).with_name("engine_child.py")
 COLUMNS = {
     "Floats": plan_module.floats,
     "Numbers": plan_module.numbers,
@@ -113,16 +105,25 @@ class Trace:
 
 def run(plan, **variables):
     """Run a plan in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD],
-        input=pickle.dumps(arrays(plan)),
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    first, _, data = done.stdout.partition(b"\n")
+    with (
+        tempfile.TemporaryFile() as asked,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        pickle.dump(arrays(plan), asked)
+        asked.seek(0)
+        child = forked.popen(
+            [sys.executable, str(CHILD)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+            stdin=asked,
+            stdout=out,
+            stderr=err,
+        )
+        returncode = child.wait(120)
+        for stream in (out, err):
+            stream.seek(0)
+        assert returncode == 0, err.read().decode()
+        first, _, data = out.read().partition(b"\n")
     head = json.loads(first)
     columns, start = {}, 0
     for name, length in head["lengths"].items():

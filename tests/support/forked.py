@@ -256,6 +256,7 @@ _LOADED = (
     "pocketsim.sim.scenario",
     "pocketsim.sim.run.assembly",
     "pocketsim.sim.run.child",
+    "pocketsim.sim._engine",
 )
 
 if __name__ == "__main__":
