@@ -9,6 +9,7 @@ import pytest
 
 import pocketsim as ps
 from pocketsim.calibration.fit import kernels, write
+from pocketsim.calibration.fit.common import together
 from pocketsim.calibration.fit.this_machine import computing, outside, profile, rounds
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.devices import lint
@@ -218,16 +219,11 @@ def test_95_of_100_intervals_have_the_true_cost():
     """As Student's t: of the error of a median, whose rounds scatter more than their mean errs."""
     random = np.random.Generator(np.random.Philox(1))
     inside, count = 0, 600
-    base = (BASE, devices.load(devices.DEVICES / f"{BASE}.toml"))
-    calm = all_timed()
-    (place,) = [n for n, one in enumerate(calm) if one.kernel == "sqlite_wal"][:1]
+    source = profile.STORES["sqlite_wal"]
     for row in np.exp(random.normal(0.0, 0.05, (count, rounds.ROUNDS))):
         spent = tuple(rounds.Spent(3e-6 * each, 3e-6 * each) for each in row)
-        works = [*calm[:place], rounds.Timed("sqlite_wal", 668, spent)]
-        works += [one for one in calm[place + 1 :] if one.kernel != "sqlite_wal"]
-        found = profile.learned(
-            works, MACHINE, base, today=Clock().today(), store="sqlite_wal"
-        ).profile.operations["store"]
+        timed = {"sqlite_wal": [rounds.Timed("sqlite_wal", 668, spent)]}
+        found = together({"store": profile._cost(source, timed, MACHINE)})["store"]
         known = Estimate(found.cpu + found.wait, found.standard_error, found.degrees_of_freedom)
         inside += known.ci95[0] < 3e-6 < known.ci95[1]
     assert inside / count == pytest.approx(0.95, abs=0.03)
