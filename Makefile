@@ -187,8 +187,9 @@ probe-arm64: build/android/probe ## Build the static probe for a phone's shell: 
 apk: build/android/probe.apk ## Build the Android app: build/android/probe.apk
 
 .PHONY: test-android
+# The library beside the command: so they share what they are made of.
 test-android: probe build/android/probe build/android/probe.apk build/android/harness .venv/.packages ## Test the app and the arm64 builds without a phone
-	$(CARGO) build --release --locked -p pocketsim-probe-android
+	$(CARGO) build --release --locked -p pocketsim-probe -p pocketsim-probe-android
 	mvn -B -q -ntp $(if $(OFFLINE),-o) -f device_probe/android/tests test
 	$(BIN)/python -m pytest device_probe/android/tests
 

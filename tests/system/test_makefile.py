@@ -16,8 +16,11 @@ from conftest import ROOT
 MAKEFILE = (ROOT / "Makefile").read_text()
 CI = (ROOT / ".ci" / "run").read_text()
 
-WAITING = "make -j2 -Otarget test-cluster test-android container test-wheel docs QUICK=1"
-DRAWN = "make -j2 -Otarget fuzz campaign demo SECONDS=2 COUNT=200 SUBSET=latency"
+PACKAGED = "make -j2 -Otarget test-cluster container test-wheel QUICK=1"
+SHORT = (
+    "make -j2 -Otarget test-android docs fuzz campaign demo QUICK=1 SECONDS=2 COUNT=200 "
+    "SUBSET=latency"
+)
 BENCHES = "make bench bench-probe bench-bursts repeat-probe QUICK=1"
 # The lines of .ci/run that exercise each target.
 IN_CI = {
@@ -31,9 +34,9 @@ IN_CI = {
     "test-rust": "MAKEFLAGS=-j2 make test",
     "test-python": "MAKEFLAGS=-j2 make test",
     "test-programs": "MAKEFLAGS=-j2 make test",
-    "fuzz": DRAWN,
-    "campaign": DRAWN,
-    "demo": DRAWN,
+    "fuzz": SHORT,
+    "campaign": SHORT,
+    "demo": SHORT,
     "bench": BENCHES,
     "bench-probe": BENCHES,
     "bench-bursts": BENCHES,
@@ -42,13 +45,13 @@ IN_CI = {
     "probe-slow": "make -j2 probe probe-arm64 apk probe-slow",
     "probe-arm64": "make -j2 probe probe-arm64 apk probe-slow",
     "apk": "make -j2 probe probe-arm64 apk probe-slow",
-    "test-android": WAITING,
-    "docs": WAITING,
+    "test-android": SHORT,
+    "docs": SHORT,
     "notebooks": "make notebooks",
-    "test-cluster": WAITING,
-    "wheel": WAITING,
-    "test-wheel": WAITING,
-    "container": WAITING,
+    "test-cluster": PACKAGED,
+    "wheel": PACKAGED,
+    "test-wheel": PACKAGED,
+    "container": PACKAGED,
 }
 HERE = {
     "check": "test_check_is_what_tests_make_without_what_is_slow",
