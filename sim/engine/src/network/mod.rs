@@ -2,7 +2,7 @@
 //!
 //! The world carries datagrams: all the way, with the latency of links, where they are flows; else
 //! over the sender's radio and then over the receiver's, and what lies between is reckoned here.
-//! Jitter, loss, order and the relay's detour are never its business. What phones in reach of each
+//! The world never deals with jitter, loss, order or the relay's detour. What phones in reach of each
 //! other send goes over a contact, in closed form. What deliberately does not live here: sockets,
 //! and what is in a datagram.
 
