@@ -68,17 +68,19 @@ def estimate(
     `resolution` is the clock's step, in the quantity's unit; each sample is the mean over
     `iterations`; `round_medians` may be those of a quantity in proportion to this one, and
     `round_samples` say where one round ends in samples in order of time.
-    Quantities that reach zero or below have no logarithm: for these it is the plain mean with its
-    standard error, and a sigma of 0.
+    Quantities that reach zero or below have no logarithm. Those that nearly do, as differences,
+    have one whose sigma says little: above `_WIDEST` the mean of a lognormal is 90 times its
+    median. Of both it is the plain mean with its standard error, and a sigma of 0.
     """
     rounding = resolution / iterations / math.sqrt(12)  # of a uniform error
     points, weights = _points(samples)
     if points[0] <= 0:
-        error = math.hypot(samples.standard_deviation / math.sqrt(samples.count), rounding)
-        return Estimate(samples.mean, error, 0.0, samples.count, iterations, error, rounding)
+        return _plain(samples, iterations, rounding)
     logs = np.log(points)
     low, middle, high = _quantiles(logs, weights, (_LOWER, 0.5, 1 - _LOWER))
     sigma = float(high - low) / 2
+    if sigma > _WIDEST:
+        return _plain(samples, iterations, rounding)
     n = _independent(samples)
     half = 0.5 / math.sqrt(n)
     below, above = _quantiles(logs, weights, (0.5 - half, 0.5 + half))
@@ -100,6 +102,11 @@ def estimate(
         independent=n,
         differences=differences,
     )
+
+
+def _plain(samples: Samples, iterations: int, rounding: float) -> Estimate:
+    error = math.hypot(samples.standard_deviation / math.sqrt(samples.count), rounding)
+    return Estimate(samples.mean, error, 0.0, samples.count, iterations, error, rounding)
 
 
 @dataclass(frozen=True)
@@ -241,6 +248,7 @@ FEWEST_SAMPLES = 5
 """Fewer say nothing of their own error: a case with less counts as not measured."""
 
 _LOWER = 0.15865525393145707  # of a normal distribution, below one sigma under its middle
+_WIDEST = 3.0
 _ROUND_QUANTILES = (_LOWER, 0.5, 1 - _LOWER)
 _BY_CHANCE = 2.0  # standard errors of a correlation of nothing
 _FEWEST_TO_CORRELATE = 20  # below, a correlation is mostly chance

@@ -322,3 +322,14 @@ def varying(mean, variation):
     """Return an estimate whose samples have this coefficient of variation."""
     sigma = math.sqrt(math.log1p(variation**2))
     return Estimate(mean, 0.0, sigma, 100, independent=100)
+
+
+def test_differences_that_nearly_reach_zero_are_averaged_as_they_are():
+    """Twelve times less what is about as long: a lognormal of them has a mean of milliseconds."""
+    left_s = np.array(
+        [2e-10, 3e-10, 4e-9, 1e-8, 2e-7, 8e-6, 1.2e-5, 2e-5, 2.1e-5, 3e-5, 4e-5, 9e-5]
+    )
+    found = estimate(samples(left_s))
+    assert found.mean == pytest.approx(left_s.mean())
+    assert found.sample_sigma == 0
+    assert found.standard_error == pytest.approx(left_s.std(ddof=1) / np.sqrt(12), rel=1e-6)
