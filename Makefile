@@ -25,7 +25,7 @@ simgrid: build/simgrid/.complete ## Build SimGrid, which runs with run.fidelity 
 # SUBSET=latency: only that group of figures, or rows such as 'B1_*'.
 # Exit code 6 says that only such bars are missed as are known to be.
 demo: setup ## Simulate the published experiments, compare, write runs/demo/report.html
-	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html $(if $(SUBSET),--subset '$(SUBSET)') || \
+	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html --brief $(if $(SUBSET),--subset '$(SUBSET)') || \
 		{ code=$$?; [ $$code = 6 ] || exit $$code; }
 
 ##@ Develop

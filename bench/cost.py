@@ -7,15 +7,16 @@ pocketsim's takes of memory, and in what the simulators differ. Everything is in
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
 from rivals import HEAPQ, LIMIT, OWN
 from tables import TAKERS, digits, median_of, names_of
 from turns import Spread
 
 from pocketsim.report.charts import theme
-from pocketsim.report.html.page import Page, interval, number, table
+from pocketsim.report.html.page import Page, interval, markup, table
+from pocketsim.report.runs.metric_words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 def page(report: Report) -> Page:
     """Return the page of what `run` found."""
     made = Page("What a simulated transaction costs")
-    made.add(f"<h1>{escape(made.title)}</h1>")
-    made.add(f'<p class="lead">{escape(_lead(report))}</p>')
+    made.heading()
+    made.add(markup('<p class="lead">{}</p>', _lead(report)))
     made.section("cost", "Cost against size")
     made.figures([("Wall time of a transaction", _CAPTION, chart(report))], wide=True)
     made.section("figures", "All figures")
@@ -40,8 +41,8 @@ def page(report: Report) -> Page:
     made.add(memory(report["memory"]))
     made.section("differences", "In what the simulators differ")
     made.paragraph("All run the same workload within what chance explains, but:")
-    said = (f"<li>{escape(name)}: {escape(text)}</li>" for name, text in report["differs"].items())
-    made.add(f"<ul>{''.join(said)}</ul>")
+    said = (markup("<li>{}: {}</li>", name, text) for name, text in report["differs"].items())
+    made.add(markup("<ul>{}</ul>", Markup().join(said)))
     return made
 
 
@@ -101,7 +102,7 @@ def figures(report: Report) -> str:
     lines = [
         (
             number(int(hosts)),
-            escape(name),
+            name,
             digits(cost_us(row).median) + interval(_ends(cost_us(row)), digits),
             number(row["rate_per_s"]["median"]),
             "" if name == LIMIT else _ratio(row, "to_limit"),
@@ -128,7 +129,7 @@ def memory(found: Mapping[str, Any]) -> str:
     """Return the table of what phones and transactions take."""
     head = ("protocol, over UDP", *(f"{title}, B" for title in TAKERS.values()))
     lines = [
-        (escape(name), *(number(round(taken[key])) for key in TAKERS))
+        (name, *(number(round(taken[key])) for key in TAKERS))
         for name, taken in found["bytes"].items()
     ]
     bars = found["bars_bytes"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
+from pocketsim.report.page_layout import arranged
 from pocketsim.report.paper import print_figures
 from pocketsim.report.runs.run import load
-from pocketsim.report.sections.page_layout import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,6 +97,7 @@ _PLACES = {
     "own_protocol": "With code of your own",
 }
 _SECTIONS = (
+    "answer",
     *("ladders", "towns", "rates", "round-trips", "distributions"),
     *("success", "completion", "outcomes", "block-sizes", "fates"),
 )

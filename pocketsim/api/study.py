@@ -17,6 +17,7 @@ import numpy as np
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.api.progress import Meter, bar, is_watched
 from pocketsim.api.results import Run, Runs
+from pocketsim.report.runs.asked import Asked
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import at_home
@@ -155,6 +156,24 @@ class Study:
         }
         return Runs([Run(run.directory, run.place) for run in found.values()])
 
+    @property
+    def asked(self) -> Asked:
+        """What the sweep file says of its report: the question, and what the first chart shows."""
+        document = self.sweep.document
+        keys = [
+            key
+            for lists in (document.axes, *document.zipped)
+            for name, values in lists.items()
+            for key in _key_paths(name, values[0])
+        ]
+        ranges = document.design.ranges if document.design else ()
+        return Asked(
+            question=document.sweep.question,
+            **document.report.model_dump(),
+            axes=(*keys, *ranges),
+            file=str(self.file),
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """Return what was found as a tidy table: a row for each run that is there and repetition.
 
@@ -251,6 +270,11 @@ class Study:
                 if len(task.rungs) > 1:
                     reason = "continues chains from rung to rung, whose directories have to be kept"
                     raise ScenarioError(task.document.path, "run.app", reason)
+
+
+def _key_paths(key: str, value: Any) -> list[str]:
+    """Return the key paths of what a value sets: those of its entries, if it is a table."""
+    return [f"{key}.{name}" for name in value] if isinstance(value, dict) else [key]
 
 
 def _estimates(

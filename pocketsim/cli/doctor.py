@@ -73,8 +73,8 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
-    "typing-extensions",
+    *("jinja2", "markupsafe", "pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit"),
+    *("typer", "typing-extensions"),
 )
 _MODULES = {"pynacl": "nacl"}  # where a module has another name than what it comes in
 _EXIT_ENVIRONMENT = 5

@@ -108,7 +108,7 @@ def test_the_page_is_complete_in_one_file(whole):
     body = html[html.index('<div class="page">') :]
     assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", body) == []
     assert "<title>What a simulated transaction costs</title>" in html
-    assert 'role="img" aria-label="Wall time of a transaction: ' in body
+    assert 'role="group" aria-label="Wall time of a transaction: ' in body
     assert all(f'"name":"{rival.name}"' in body for rival in rivals.found())
 
 

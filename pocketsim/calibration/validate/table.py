@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
+from statistics import median
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.summaries import misses_bar
@@ -125,6 +126,53 @@ def _row_lines(rows: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
 
 def _aside(text: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def brief(result: ValidationResult) -> list[str]:
+    """Return the outcome in a few lines: what was compared, how many agree, which are worst."""
+    answered = [row for row in result.comparisons if row.simulated is not None]
+    groups = len(result.summaries)
+    said = f"{groups} group{'s' * (groups != 1)}"
+    lines = [f"compared: {len(answered)} published figures of {said} with simulations"]
+    for basis in ("predicted", "fitted"):
+        own = [row for row in answered if row.basis == basis]
+        errors = [abs(row.error_ratio) for row in own if row.error_ratio is not None]
+        errors_said = f"; median error {_percent(median(errors))}" if errors else ""
+        told = [row for row in own if row.agrees is not None or row.holds is not None]
+        good = sum(bool(row.agrees or row.holds) for row in told)
+        if told:
+            errors_said = f"{good} of {len(told)} agree or hold{errors_said}"
+        if own:
+            lines.append(f"{basis}: {len(own)} figures; {errors_said.removeprefix('; ')}")
+    furthest = worst([row for row in answered if row.basis == "predicted"])[:_WORST_SAID]
+    lines += [
+        f"largest error: {row.id} {_percent(row.error_ratio)}, {row.what}" for row in furthest
+    ]
+    return [*lines, *findings(result)]
+
+
+def findings(result: ValidationResult) -> list[str]:
+    """Return how many groups meet their bar, and which do not, as sentences."""
+    judged = [summary for summary in result.summaries if summary.met is not None]
+    if not judged:
+        return ["No bar applies to these figures."]
+    met = sum(bool(summary.met) for summary in judged)
+    missed = [summary.title for summary in judged if not summary.met and not summary.known_missed]
+    known = [summary.title for summary in judged if summary.known_missed]
+    said = [f"{met} of {len(judged)} groups of published figures meet their bar."]
+    if len(judged) == 1:
+        said = [f"The published figures {'meet' if met else 'miss'} their bar."]
+    if missed:
+        said.append(f"Missed: {'; '.join(missed)}.")
+    if known:
+        said.append(f"Missed, as is known: {'; '.join(known)}.")
+    return said
+
+
+def worst(rows: Sequence[Comparison]) -> list[Comparison]:
+    """Return the rows of the largest errors, a few, the largest first."""
+    known = [row for row in rows if row.error_ratio is not None]
+    return sorted(known, key=lambda row: -abs(row.error_ratio or 0.0))[:_WORST]
 
 
 def verdict_line(result: ValidationResult) -> str:
@@ -251,3 +299,4 @@ _ROW = "{:<26}{:>18}{:>18}{:>9}  {}"
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
 _STYLES = {True: "green", False: "red", None: ""}
 _LONG, _WHOLE = 1e4, 100.0  # from here on in whole numbers, not in powers of ten
+_WORST, _WORST_SAID = 5, 2

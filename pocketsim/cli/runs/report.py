@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.cli.runs.run_directories import RunDirectories, complete
-from pocketsim.cli.ui import output_folder, output_paths
+from pocketsim.cli.ui import completion, output_folder, output_paths
 from pocketsim.cli.ui.options import output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pocketsim.report.runs.asked import Asked
 
 
 PlotlyJs = Annotated[
@@ -26,7 +28,22 @@ PlotlyJs = Annotated[
 ]
 
 
-def report(
+Metric = Annotated[
+    str,
+    typer.Option(
+        "--metric",
+        help="Metric of the first chart.",
+        metavar="NAME",
+        autocompletion=completion.metrics,
+    ),
+]
+X = Annotated[str, typer.Option("--x", help="Key path of its horizontal axis.", metavar="KEY")]
+By = Annotated[
+    str, typer.Option("--by", help="Key path that has a colour for each value.", metavar="KEY")
+]
+
+
+def report(  # noqa: PLR0913, PLR0917 - each is an option
     runs: RunDirectories,
     out: Annotated[Path | None, output("HTML file to write; report.html without --paper.")] = None,
     plotly_js: PlotlyJs = None,
@@ -41,6 +58,9 @@ def report(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files in DIR that were changed.")
     ] = False,
+    metric: Metric = "",
+    x: X = "",
+    by: By = "",
 ) -> None:
     """Write one self-contained HTML page about some runs, or figures of them for a paper.
 
@@ -55,12 +75,22 @@ def report(
         output_folder.check(paper)
         _write_paper(directories, paper, force=force)
     if page:
-        from pocketsim.report import write_report
+        from pocketsim.report.runs.asked import BY_RULE
 
-        shared = shared_plotly(plotly_js, page)
-        with output_paths.replacing(page) as aside:
-            write_report(directories, aside, plotly_js=shared)
-        output_paths.tell(page)
+        write_page(directories, page, plotly_js, BY_RULE.with_options(metric=metric, x=x, by=by))
+
+
+def write_page(
+    directories: Sequence[Path], page: Path, plotly_js: Path | None, asked: Asked
+) -> None:
+    """Write the page about some runs, and tell where it is."""
+    from pocketsim.report import write_report
+
+    output_paths.check_outside_runs(page)
+    shared = shared_plotly(plotly_js, page)
+    with output_paths.replacing(page) as aside:
+        write_report(directories, aside, plotly_js=shared, asked=asked)
+    output_paths.tell(page)
 
 
 def _write_paper(directories: Sequence[Path], folder: Path, *, force: bool) -> None:

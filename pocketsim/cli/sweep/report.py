@@ -21,10 +21,13 @@ from pocketsim.cli.ui import console
 from pocketsim.cli.ui.options import Out, output
 
 
-def report(
+def report(  # noqa: PLR0913, PLR0917 - each is an option
     file: SweepFile,
     page: Annotated[Path, output("HTML file to write.", "PAGE", "--page")] = Path("report.html"),
     plotly_js: run_report.PlotlyJs = None,
+    metric: run_report.Metric = "",
+    x: run_report.X = "",
+    by: run_report.By = "",
     out: Out = OUT,
     shard: Shard = WHOLE,
 ) -> None:
@@ -38,4 +41,5 @@ def report(
         remedy = f"`{run_command(file, out, shard)}` makes them"
         console.fail(f"no run has a directory; {remedy}")
         raise typer.Exit(EXIT_SOME_LACK)
-    run_report.report(directories, page, plotly_js)
+    asked = study.asked.with_options(metric=metric, x=x, by=by)
+    run_report.write_page(directories, page, plotly_js, asked)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.validation import ValidationResult
 
 
-def validate(
+def validate(  # noqa: PLR0913, PLR0917 - each is an option
     out: Out = Path("runs"),
     report: Annotated[Path | None, typer.Option("--report", help="HTML file to write.")] = None,
     subset: Annotated[
@@ -31,6 +31,9 @@ def validate(
     ] = None,
     rows: Annotated[
         bool, typer.Option("--rows", help="Every figure too; with --subset, those of it.")
+    ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Ten lines instead of a table of groups.")
     ] = False,
     plotly_js: PlotlyJs = None,
     as_json: AsJson = False,
@@ -52,15 +55,19 @@ def validate(
     )
     if as_json:
         console.data(result.as_json().rstrip())
+    elif brief:
+        _print_brief(result)
     else:
         _print_tables(result, rows=rows or bool(subset), every_row=rows)
     if report:
-        _write_report(result, report, plotly_js)
+        _write_report(result, report, plotly_js, brief=brief)
     if code := _EXIT_CODES[result.verdict]:
         raise typer.Exit(code)
 
 
-def _write_report(result: ValidationResult, report: Path, plotly_js: Path | None) -> None:
+def _write_report(
+    result: ValidationResult, report: Path, plotly_js: Path | None, *, brief: bool
+) -> None:
     if not result.run_dirs:  # block sizes alone follow from the format
         console.say("no report: nothing was run")
         return
@@ -69,7 +76,15 @@ def _write_report(result: ValidationResult, report: Path, plotly_js: Path | None
     shared = shared_plotly(plotly_js, report)
     with output_paths.replacing(report) as aside:
         write_report(result.run_dirs, aside, result, plotly_js=shared)
-    console.say(f"report: {report}")
+    # Of ten lines the page is one.
+    (console.data if brief else console.say)(f"page: {report}")
+
+
+def _print_brief(result: ValidationResult) -> None:
+    from pocketsim.calibration.validate.table import brief
+
+    for line in brief(result):
+        console.data(line)
 
 
 def _print_tables(result: ValidationResult, *, rows: bool, every_row: bool) -> None:

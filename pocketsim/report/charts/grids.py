@@ -1,17 +1,20 @@
 """Charts of grids and sweeps: windows, threads, populations, latencies; and shares of parts.
 
-The horizontal axis is the quantity of the runs with the most steps. What else differs makes lines.
-Where no quantity has steps, runs stand beside each other by name.
+What is drawn, `runs.choice` decides. Runs that differ in their seeds alone are one point. Where no
+quantity has steps, points stand beside each other by name.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.charts import theme
 from pocketsim.report.charts.rates import FATES
-from pocketsim.report.runs import points
+from pocketsim.report.runs import choice, points, pooled
+from pocketsim.report.runs import metric_words as words
+from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
 from pocketsim.sim.metrics import custom_metrics
 
@@ -20,158 +23,187 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
+    from pocketsim.report.runs.choice import Choice, Line
     from pocketsim.report.runs.points import Axis
+    from pocketsim.report.runs.pooled import Point
     from pocketsim.report.runs.run import Run
 
     Chart = tuple[str, str, go.Figure]
 
 
-def charts(runs: Sequence[Run]) -> list[Chart]:
+def charts(runs: Sequence[Run], asked: Asked = BY_RULE) -> list[Chart]:
     """Return the charts of one scenario's grid or sweep, each with title and caption."""
-    axis = horizontal(runs)
     title = runs[0].title
-    if axis is None and len(runs) > 1 and all(run.has(_PART) for run in runs):
-        return [(title, "share of the sum over all parts", _shares(runs))]
+    own = custom_metrics.names(runs[0].resolved)
     names = TRADE if is_of_trades(runs[0]) else tuple(name for name in METRICS if name not in TRADE)
-    names = (*custom_metrics.names(runs[0].resolved), *names)
-    known = [name for name in names if any(run.has(name) for run in runs)]
-    along = _along(runs, axis)
-    return [
-        (title, f"{_caption(name)}{along}", of_metric(runs, name))
-        for name in known
-        if axis or len(runs) > 1
+    found = [
+        drawn
+        for name in (*own, *names)
+        if any(run.has(name) for run in runs)
+        if (drawn := choice.chosen(runs, replace(asked, metric=name))) is not None
+        if len(drawn.points) > 1
     ]
+    if found and found[0].axis is None and all(run.has(_PART) for run in runs):
+        return [(title, "share of the sum over all parts", _shares(pooled.of_runs(runs)))]
+    return [(title, caption(drawn), chart(drawn)) for drawn in found]
 
 
-def _caption(metric: str) -> str:
-    said, _ = METRICS.get(metric, (metric, ""))
-    return _CAPTIONS.get(metric, said)
+def is_swept(runs: Sequence[Run]) -> bool:
+    """Return whether a quantity has several steps in some runs of one scenario."""
+    drawn = choice.chosen(runs, BY_RULE)
+    return drawn is not None and drawn.axis is not None
 
 
-def horizontal(runs: Sequence[Run]) -> Axis | None:
-    """Return the quantity with the most steps; of payload and rate only where no other has them."""
-    return points.horizontal([run.place for run in runs], last=(PAYLOAD, RATE))
+def caption(drawn: Choice) -> str:
+    """Return what a chart shows, and what moves along with its horizontal axis."""
+    said, _ = METRICS.get(drawn.metric, (words.title(drawn.metric), ""))
+    return "; ".join(filter(None, (_CAPTIONS.get(drawn.metric, said), along(drawn))))
 
 
-def _along(runs: Sequence[Run], axis: Axis | None) -> str:
-    """Return in words what moves along with the horizontal axis."""
-    places = [run.place for run in runs]
+def along(drawn: Choice) -> str:
+    """Return in words what moves along with the horizontal axis; nothing where nothing does."""
+    places = [point.place for point in drawn.points]
     parts = [
         f"{places[0][key].name or _NAMES.get(key, '')} {points.listed(at[key] for at in places)}"
-        for key in (axis.along if axis else ())
+        for key in (drawn.axis.along if drawn.axis else ())
     ]
-    return f"; along with it {'; '.join(parts)}" if parts else ""
+    return f"along with it {'; '.join(parts)}" if parts else ""
 
 
 def of_metric(runs: Sequence[Run], metric: str) -> go.Figure:
     """Return a metric of one scenario's runs, of which one has it, against what varies most."""
-    axis = horizontal(runs)
-    title, _ = METRICS.get(metric, (metric, ""))
-    chart = theme.figure(_title(runs, axis), title)
-    if metric == _SUCCESS:
-        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
-    else:
-        chart.update_yaxes(rangemode="tozero")
-    if axis:
-        _lines(chart, runs, axis, metric)
-    else:
-        _beside(chart, runs, metric)
-    theme.make_room(chart)
-    return chart
+    drawn = choice.chosen(runs, Asked(metric=metric))
+    assert drawn is not None, "a run has it"
+    return chart(drawn)
 
 
-def _lines(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> None:
-    known = [run for run in runs if run.has(metric)]
-    lines: dict[str, list[Run]] = {}
-    for run, name in zip(runs, labels(runs, {axis.key, *axis.along}), strict=True):
-        if run in known:
-            lines.setdefault(name or "simulated", []).append(run)
-    looks = zip(theme.colours(len(lines)), theme.dashes(len(lines)), strict=True)
-    for (name, own), (colour, dash) in zip(lines.items(), looks, strict=True):
-        ordered = sorted(own, key=lambda run: axis.at(run.place))
-        line = {"color": colour, "dash": dash}
-        _add(chart, [axis.at(run.place) for run in ordered], ordered, (name, metric), line)
-    _printed(chart, known, axis, metric)
+def chart(drawn: Choice) -> go.Figure:
+    """Return the chart of a choice: lines over an axis, or points beside each other."""
+    title, _ = METRICS.get(drawn.metric, (words.title(drawn.metric), ""))
+    found = theme.figure(_title(drawn), title)
+    if drawn.metric.endswith("_ratio"):
+        found.update_yaxes(range=_share_range(drawn), tickformat=".0%")
+    else:
+        found.update_yaxes(rangemode="tozero")
+    if drawn.axis:
+        _lines(found, drawn, drawn.axis)
+    else:
+        _beside(found, drawn)
+    theme.make_room(found)
+    return found
+
+
+def _share_range(drawn: Choice) -> list[float]:
+    """Return from where to where a share's axis goes: from none, to all where shares are large."""
+    highs = [
+        (point.bounds(drawn.metric) or (0.0, point.mean(drawn.metric) or 0.0))[1]
+        for point in drawn.points
+    ]
+    top = min(1.0, _ROOM * max(highs))
+    return [-0.04 * top, 1.06 if top > _MOST_OF_ALL else top]
+
+
+def _lines(found: go.Figure, drawn: Choice, axis: Axis) -> None:
+    groups = list(dict.fromkeys(line.group for line in drawn.lines))
+    colours = dict(zip(groups, theme.colours(len(groups)), strict=True))
+    of_group = {group: [line for line in drawn.lines if line.group == group] for group in groups}
+    for line in drawn.lines:
+        dash = theme.dashes(len(drawn.lines))[_place(line, drawn, of_group)]
+        look = {"color": colours[line.group], "dash": dash}
+        x = [axis.at(point.place) for point in line.points]
+        _add(found, x, line.points, (line.name, drawn.metric), look)
+    _printed(found, drawn, axis)
     if axis.is_log:
-        chart.update_xaxes(**theme.log_ticks([axis.at(run.place) for run in known]))
+        found.update_xaxes(**theme.log_ticks([axis.at(point.place) for point in drawn.points]))
 
 
-def _title(runs: Sequence[Run], axis: Axis | None) -> str:
+def _place(line: Line, drawn: Choice, of_group: dict[str, list[Line]]) -> int:
+    """Return by what number a line is dashed: within its colour, or of all if each has its own."""
+    if len(of_group) == len(drawn.lines):
+        return drawn.lines.index(line)
+    return of_group[line.group].index(line)
+
+
+def _title(drawn: Choice) -> str:
+    axis = drawn.axis
     if axis is None:
         return ""
     if axis.key in _NAMES:
-        each = " for each phone" if axis.key == RATE and runs[0].senders > 1 else ""
-        return f"{_NAMES[axis.key]}{axis.title}{each}"
+        is_each = axis.key == RATE and drawn.points[0].run.senders > 1
+        return f"{_NAMES[axis.key]}{axis.title}{' for each phone' if is_each else ''}"
     return axis.title
 
 
-def _beside(chart: go.Figure, runs: Sequence[Run], metric: str) -> None:
-    """Draw runs beside each other that no quantity puts in order."""
-    named = [pair for pair in zip(labels(runs), runs, strict=True) if pair[1].has(metric)]
-    names, known = [name for name, _ in named], [run for _, run in named]
-    line = {"color": theme.colours(1)[0]}
-    _add(chart, names, known, ("simulated", metric), line, mode="markers")
-    chart.update_xaxes(type="category")
+def _beside(found: go.Figure, drawn: Choice) -> None:
+    """Draw points beside each other that no quantity puts in order."""
+    names = [line.name for line in drawn.lines for _ in line.points]
+    look = {"color": theme.colours(1)[0]}
+    _add(found, names, drawn.points, ("simulated", drawn.metric), look, mode="markers")
+    found.update_xaxes(type="category")
 
 
 def _add(
-    chart: go.Figure,
+    found: go.Figure,
     x: Sequence[float] | Sequence[str],
-    runs: Sequence[Run],
+    some: Sequence[Point],
     what: tuple[str, str],
     line: dict[str, str],
     mode: str = "lines+markers",
 ) -> None:
-    """Draw runs at `x`: `what` is the line's name and its metric."""
+    """Draw points at `x`: `what` is the line's name and its metric."""
     name, metric = what
     shown = FATES if metric == _SUCCESS else ((metric, "", FATES[0][2]),)
-    for own, words, look in shown:
-        mean = [run.mean(own) or 0.0 for run in runs]
-        chart.add_scatter(
+    for own, ending, look in shown:
+        mean = [point.mean(own) or 0.0 for point in some]
+        found.add_scatter(
             x=x,
             y=mean,
-            error_y=theme.bars(mean, [run.bounds(own) for run in runs]),
+            error_y=theme.bars(mean, [point.bounds(own) for point in some]),
             mode=mode,
-            name=f"{name}{words}",
-            showlegend=not words,
+            name=f"{name}{ending}",
+            showlegend=not ending,
             line={**line, **look["line"]},
             marker={"color": line["color"], **look["marker"]},
         )
 
 
-def _printed(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> None:
-    _, unit = METRICS.get(metric, ("", ""))
-    rows = [row for row in published.rows() if row.target.metric == metric and row.unit == unit]
+def _printed(found: go.Figure, drawn: Choice, axis: Axis) -> None:
+    _, unit = METRICS.get(drawn.metric, ("", ""))
+    rows = [
+        row for row in published.rows() if row.target.metric == drawn.metric and row.unit == unit
+    ]
     dots = [
-        (axis.at(run.place), row.value, row.id)
+        (axis.at(point.place), row.value, row.id)
         for row in rows
         if row.target.statistic == "mean"
-        for run in runs
-        if row.target.rate_min_per_s <= run.rate_per_s <= row.target.rate_max_per_s
-        if answers(run, row.target)
+        for point in drawn.points
+        if row.target.rate_min_per_s <= point.run.rate_per_s <= row.target.rate_max_per_s
+        if answers(point.run, row.target)
     ]
     if dots:
         x, y, text = zip(*dict.fromkeys(dots), strict=True)  # several lines answer one row
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
-        chart.add_scatter(x=x, y=y, text=text, mode="markers", name="published", marker=marker)
+        found.add_scatter(x=x, y=y, text=text, mode="markers", name="published", marker=marker)
 
 
-def _shares(runs: Sequence[Run]) -> go.Figure:
+def _shares(some: Sequence[Point]) -> go.Figure:
     """Return what each part takes of the sum over all of them, beside what is printed."""
-    chart = theme.figure("share, %", "")
-    means = [run.mean(_PART) or 0.0 for run in runs]
-    names = labels(runs, {TRANSPORT, PAYLOAD, RATE})
+    found = theme.figure("share, %", "")
+    means = [point.mean(_PART) or 0.0 for point in some]
+    names = labels(some, {TRANSPORT, PAYLOAD, RATE})
     shares = [100 * mean / sum(means) for mean in means]
     # Lying down, so that long names have room.
     look = {"orientation": "h", "marker_color": theme.colours(1)[0]}
-    chart.add_bar(x=shares, y=names, name="simulated", **look)
+    found.add_bar(x=shares, y=names, name="simulated", **look)
     rows = [row for row in published.rows() if row.target.statistic == "share_percent"]
-    printed = [next((row.value for row in rows if answers(run, row.target)), None) for run in runs]
+    printed = [
+        next((row.value for row in rows if answers(point.run, row.target)), None) for point in some
+    ]
     if any(printed):
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
-        chart.add_scatter(x=printed, y=names, mode="markers", name="published", marker=marker)
-    chart.update_yaxes(type="category", autorange="reversed")
-    return chart
+        found.add_scatter(x=printed, y=names, mode="markers", name="published", marker=marker)
+    found.update_yaxes(type="category", autorange="reversed")
+    return found
 
 
 # What is worth a chart, in words and in the unit that published rows print it in.
@@ -192,6 +224,7 @@ METRICS = {
     "energy_mj_per_payment": ("mJ for each completed payment", "mJ"),
 }
 TRADE = ("store_rate_per_s", "success_ratio", "rtt_ms_p50", "rtt_ms_p95")
+_ROOM, _MOST_OF_ALL = 1.3, 0.6
 _PART = "task_us_mean"
 _SUCCESS = "success_ratio"
 _CAPTIONS = {_SUCCESS: "stored over sent; thin, with triangles: in flight at the end"}

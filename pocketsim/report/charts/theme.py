@@ -21,14 +21,14 @@ TRANSPORT_COLOURS = {
     "eva": "#117733",
 }
 SEND = "#8a97a6"
-PUBLISHED = "#1d2733"
+PUBLISHED = "#75818d"  # to be seen on a white and on a dark ground
 INK, FAINT, GRID = "#1d2733", "#5b6875", "#e6eaee"
 BASIS_COLOURS = {
-    "measured": "#009e73",
-    "published": "#0072b2",
-    "proxy": "#3a7ca5",
-    "fitted": "#a86f00",
-    "assumed": "#b84a00",
+    "measured": "#007a58",
+    "published": "#0065a0",
+    "proxy": "#35708f",
+    "fitted": "#8a5a00",
+    "assumed": "#a84300",
 }
 GOOD, BAD, NEUTRAL = "#0b7a5a", "#b3261e", "#5b6875"
 
@@ -69,8 +69,9 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
         # On the right is room for half of an axis's last number: plotly leaves it out otherwise.
         margin={"l": 62, "r": 24, "t": 12, "b": 84},
         font={"family": FONT, "size": 13, "color": INK},
-        plot_bgcolor="white",
-        paper_bgcolor="white",
+        # The page shows through, be it light or dark.
+        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor="rgba(0,0,0,0)",
         # At the bottom, below whatever the axis needs: on a phone its labels stand upright.
         legend={
             "orientation": "h",
@@ -82,6 +83,7 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
             "itemwidth": 30,
         },
         hoverlabel={"font": {"family": FONT}},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": FAINT, "activecolor": FAINT},
         xaxis={**axis, "title": {"text": x_title, "standoff": 8, "font": {"size": 13}}},
         yaxis={**axis, "title": {"text": y_title, "standoff": 10, "font": {"size": 13}}},
     )

@@ -10,7 +10,7 @@ from pocketsim.report.charts import theme
 from pocketsim.report.host import page_frame
 from pocketsim.report.host import second_device as other_section
 from pocketsim.report.host import tokens as token_section
-from pocketsim.report.html.page import Page
+from pocketsim.report.html.page import Page, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def page(
     found.paragraph(tables.NOTE)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
     found.section("rows", "Points")
-    found.add(page_frame.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
+    found.add(table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
     if other:
         other_section.add(found, other)

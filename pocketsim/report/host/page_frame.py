@@ -5,7 +5,6 @@ It begins with the verdict and ends with how the trades were measured.
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from pocketsim.calibration.host import tables
@@ -73,7 +72,7 @@ def begin(found: Page, verdict: str, bars: Sequence[Bar]) -> None:
     found.paragraph(verdict)
     if bars:
         found.section("bars", "Bars")
-        found.add(plain_table(tables.BAR_HEAD, tables.bar_rows(bars)))
+        found.add(table(tables.BAR_HEAD, tables.bar_rows(bars)))
 
 
 def end(found: Page, said: Sequence[str]) -> None:
@@ -82,8 +81,3 @@ def end(found: Page, said: Sequence[str]) -> None:
         found.section("measured", "How it was measured")
     for text in said:
         found.paragraph(text)
-
-
-def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of plain text as HTML."""
-    return table(head, [[escape(cell) for cell in row] for row in rows])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.host import other_tables
 from pocketsim.report.host import page_frame
-from pocketsim.report.html.page import Page
+from pocketsim.report.html.page import Page, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,4 +28,4 @@ def add(found: Page, other: OtherComparison) -> None:
     """Append the section: a table of all points by both profiles."""
     found.section("other", "Another device")
     found.paragraph(other_tables.NOTE)
-    found.add(page_frame.plain_table(other_tables.HEAD, other_tables.rows_of(other.rows)))
+    found.add(table(other_tables.HEAD, other_tables.rows_of(other.rows)))

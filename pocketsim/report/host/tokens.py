@@ -8,6 +8,7 @@ from pocketsim.calibration.host.tokens import tables
 from pocketsim.calibration.host.tokens.judging import operation_s
 from pocketsim.report.charts import theme
 from pocketsim.report.host import page_frame
+from pocketsim.report.html.page import table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -24,7 +25,7 @@ def add(page: Page, tokens: TokenComparison) -> None:
     for text in (tables.NOTE, *tokens.left_out):
         page.paragraph(text)
     page.figures([("Tokens a second", _CAPTION, chart(tokens))])
-    page.add(page_frame.plain_table(tables.HEAD, tables.rows_of(rows)))
+    page.add(table(tables.HEAD, tables.rows_of(rows)))
 
 
 def chart(tokens: TokenComparison) -> go.Figure:

@@ -1,20 +1,25 @@
-"""HTML without a template engine: a page of sections, charts and tables, complete in one file.
+"""A page of sections, charts and tables, complete in one file, by jinja2's templates beside it.
 
-Nothing in it is loaded from elsewhere, but for plotly's own source where pages share a file of it.
-Equal content gives equal bytes: no dates, and chart ids that are numbered in order.
+What is no `Markup` is text, and escaped. Nothing in a page is loaded from elsewhere, but for
+plotly's own source where pages share a file of it. Equal content gives equal bytes: no dates, and
+chart ids that are numbered in order.
 """
 
 from __future__ import annotations
 
 import base64
 import csv
+import functools
 import io
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from pocketsim.report.charts import theme
+from pocketsim.report.runs.metric_words import number
 from pocketsim.sim.run.csv_cells import cell
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ class Page:
     """A page under construction: `body` is HTML and charts, `contents` the ids and titles."""
 
     title: str
-    body: list[str | tuple[Drawn, ...]] = field(default_factory=list)
+    body: list[Markup | tuple[Drawn, ...]] = field(default_factory=list)
     contents: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -51,20 +56,20 @@ class Page:
 
     def heading(self) -> None:
         """Append its title."""
-        self.body.append(f"<h1>{escape(self.title)}</h1>")
+        self.add(markup("<h1>{}</h1>", self.title))
 
     def section(self, name: str, title: str) -> None:
         """Start a section; `name` is its anchor."""
         self.contents.append((name, title))
-        self.body.append(f'<h2 id="{name}">{escape(title)}</h2>')
+        self.add(markup('<h2 id="{}">{}</h2>', name, title))
 
-    def add(self, html: str) -> None:
+    def add(self, html: Markup) -> None:
         """Append HTML."""
         self.body.append(html)
 
     def paragraph(self, text: str) -> None:
         """Append plain text as a paragraph."""
-        self.body.append(f"<p>{escape(text)}</p>")
+        self.add(markup("<p>{}</p>", text))
 
     def figures(self, charts: Sequence[tuple[str, str, go.Figure]], *, wide: bool = False) -> None:
         """Append charts, each with a title and a caption; two abreast unless `wide` or alone."""
@@ -83,42 +88,42 @@ class Page:
         """Return the whole page; with `plotly_js`, one that loads plotly's source from there."""
         from plotly.offline import get_plotlyjs
 
-        draws = (
-            f'<script src="{escape(plotly_js)}"></script>'
-            if plotly_js
-            else f"<script>{get_plotlyjs()}</script>"
-        )
-        style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
-        links = "".join(f'<a href="#{at}">{escape(title)}</a>' for at, title in self.contents)
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{style}</style>"
-            f"{draws}</head>\n"
-            f'<body><div class="page"><nav><b>CONTENTS</b>{links}</nav><main>\n'
-            + "\n".join(part if isinstance(part, str) else _figures(part) for part in self.body)
-            + "\n</main></div></body></html>\n"
+        return rendered(
+            "page.html",
+            page=self,
+            style=Markup((Path(__file__).parent / "style.css").read_text(encoding="utf-8")),
+            plotly_js=plotly_js,
+            plotly=Markup("" if plotly_js else get_plotlyjs()),
+            figure=_figure,
         )
 
 
-def _figures(charts: Sequence[Drawn]) -> str:
-    kind = "charts wide" if charts[0].is_wide or len(charts) == 1 else "charts"
-    return f'<div class="{kind}">{"".join(map(_figure, charts))}</div>'
+def rendered(template: str, **content: Any) -> Markup:
+    """Return what a template of this folder makes of some content."""
+    return Markup(_templates().get_template(template).render(content))
 
 
-def _figure(drawn: Drawn) -> str:
-    div = drawn.chart.to_html(
+def markup(form: str, *content: object) -> Markup:
+    """Return HTML with some content in the places of `form`, escaped where it is text."""
+    return Markup(form).format(*content)
+
+
+@functools.cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("pocketsim.report.html"), autoescape=True, undefined=StrictUndefined
+    )
+
+
+def _figure(drawn: Drawn) -> Markup:
+    chart = drawn.chart.to_html(
         full_html=False,
         include_plotlyjs=False,
         div_id=f"chart-{drawn.number}",
         config=theme.PLOT_OPTIONS,
     )
-    name = f"chart-{drawn.number}.csv"
     data = base64.b64encode(data_csv(drawn.chart).encode()).decode()
-    link = f'<a class="data" download="{name}" href="data:text/csv;base64,{data}">data</a>'
-    head = f'<h3>{escape(drawn.title)}{link}</h3><p class="caption">{escape(drawn.caption)}</p>'
-    said = escape(f"{drawn.title}: {drawn.caption}")
-    return f'<figure>{head}<div role="img" aria-label="{said}">{div}</div></figure>'
+    return rendered("figure.html", drawn=drawn, chart=Markup(chart), data=data)
 
 
 def data_csv(chart: go.Figure) -> str:
@@ -146,47 +151,27 @@ def table(
     numeric: Sequence[int] = (),
     *,
     prose: bool = False,
-) -> str:
-    """Return a table; cells are HTML already, columns in `numeric` are set to the right.
+) -> Markup:
+    """Return a table whose columns in `numeric` are set to the right.
 
     With `prose` the last column has sentences, and is as wide as these are read.
     """
-
-    def cells(tag: str, line: Sequence[str]) -> str:
-        sides = (' class="n"' if place in numeric else "" for place in range(len(line)))
-        return "".join(
-            f"<{tag}{side}>{cell}</{tag}>" for side, cell in zip(sides, line, strict=True)
-        )
-
-    rows = "".join(f"<tr>{cells('td', line)}</tr>" for line in lines)
-    top = f"<thead><tr>{cells('th', head)}</tr></thead>"
-    kind = ' class="prose"' if prose else ""
-    return f'<div class="scroll"><table{kind}>{top}<tbody>{rows}</tbody></table></div>'
+    return rendered("table.html", head=head, lines=lines, numeric=numeric, prose=prose)
 
 
-def number(value: float) -> str:
-    """Return a number for a table, with as many digits as a reader needs."""
-    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM or value == int(value) else f"{value:.3g}"
-
-
-def interval(bounds: tuple[float, float] | None, write: Callable[[float], str] = number) -> str:
+def interval(bounds: tuple[float, float] | None, write: Callable[[float], str] = number) -> Markup:
     """Return the bounds of an interval below the number that they belong to; nothing for none."""
     if bounds is None:
-        return ""
-    low, high = (write(bound) for bound in bounds)
-    return f'<br><span class="interval">{low} to {high}</span>'
+        return Markup()
+    return markup('<br><span class="interval">{} to {}</span>', *map(write, bounds))
 
 
-def folded(summary: str, html: str, *, unfold: bool = False) -> str:
+def folded(summary: str, html: Markup, *, unfold: bool = False) -> Markup:
     """Return `html` behind a line that opens it."""
-    return (
-        f"<details{' open' if unfold else ''}><summary>{escape(summary)}</summary>{html}</details>"
-    )
+    form = "<details{}><summary>{}</summary>{}</details>"
+    return markup(form, " open" if unfold else "", summary, html)
 
 
-def tag(text: str, colour: str) -> str:
+def tag(text: str, colour: str) -> Markup:
     """Return a word on a coloured ground."""
-    return f'<span class="tag" style="background:{colour}">{escape(text)}</span>'
-
-
-_WHOLE_FROM = 1000
+    return markup('<span class="tag" style="background:{}">{}</span>', colour, text)

@@ -10,12 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
+from pocketsim.report.answer.limits import UNPROBED
+from pocketsim.report.page_layout import BARS
 from pocketsim.report.paper.prose import Cite, Code, joined
 from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.points import Setting, listed
 from pocketsim.report.runs.run import answers, by_scenario, is_of_trades, transport_name
 from pocketsim.report.sections import provenance
-from pocketsim.report.sections.page_layout import BARS, UNPROBED
 from pocketsim.sim.devices import numbers
 from pocketsim.sim.metrics.predicted import LOW
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.html.page import data_csv
+from pocketsim.report.page_layout import arranged
 from pocketsim.report.paper import methods, print_figures, prose
 from pocketsim.report.runs.run import load
-from pocketsim.report.sections.page_layout import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -106,25 +106,41 @@ def labels(places: Sequence[Place], keys: Iterable[str]) -> list[str]:
     return _apart(found or [""] * len(places), list(groups), len(places))
 
 
-def horizontal(places: Sequence[Place], last: Sequence[str] = ()) -> Axis | None:
+def horizontal(
+    places: Sequence[Place], last: Sequence[str] = (), first: Sequence[str] = ()
+) -> Axis | None:
     """Return the quantity with the most steps between places that agree in everything else.
 
-    Quantities that follow from it go along with it. Among equals, those of `last` come last. None
-    where nothing has two steps.
+    Quantities that follow from it go along with it. Among equals, those of `first` come first, in
+    their order, and those of `last` last. None where nothing has two steps.
     """
-    keys = [key for key in differing(places) if all(key in place for place in places)]
-    numbers = [key for key in keys if all(place[key].is_number for place in places)]
-    able = sorted((key for key in numbers if key not in _NO_AXIS), key=lambda key: key in last)
+    numbers = quantities(places)
+    able = sorted(
+        numbers,
+        key=lambda key: (first.index(key) if key in first else len(first), key in last),
+    )
     if not able:
         return None
-    along = {
+    following = {
         key: [other for other in numbers if other != key and _follows(places, key, other)]
         for key in able
     }
-    others = {key: set(differing(places)) - {key, *along[key]} for key in able}
+    others = {key: set(differing(places)) - {key, *following[key]} for key in able}
     steps = {key: _steps(places, key, sorted(others[key])) for key in able}
     best = max(able, key=lambda key: steps[key])
-    return _axis(places, best, tuple(along[best])) if steps[best] > 1 else None
+    return _axis(places, best, tuple(following[best])) if steps[best] > 1 else None
+
+
+def along(places: Sequence[Place], key: str) -> Axis:
+    """Return the axis of a quantity that is among `quantities`."""
+    others = [other for other in quantities(places) if other != key]
+    return _axis(places, key, tuple(other for other in others if _follows(places, key, other)))
+
+
+def quantities(places: Sequence[Place]) -> list[str]:
+    """Return the keys that differ and are numbers everywhere, but for seeds."""
+    keys = [key for key in differing(places) if key not in SEEDS]
+    return [key for key in keys if all(key in place and place[key].is_number for place in places)]
 
 
 def listed(settings: Iterable[Setting]) -> str:
@@ -222,7 +238,9 @@ def _axis(places: Sequence[Place], key: str, along: tuple[str, ...]) -> Axis:
     scale, unit = next((pair for pair in scales if least >= pair[0] * _WHOLE), scales[-1])
     unit = unit or _COUNTED.get(leaf(key), "")
     title = first.name.replace("_", " ") + (f", {unit}" if unit else "")
-    is_log = len(positive) == len(values) and max(values) >= _DECADE * min(values)
+    # A share has a place between none and all.
+    is_share = not unit and max(values) <= 1
+    is_log = len(positive) == len(values) and max(values) >= _DECADE * min(values) and not is_share
     return Axis(key, along, title, 1 / scale, is_log)
 
 
@@ -254,7 +272,8 @@ _COUNT = re.compile(r"devices\[\d+\]\.count")
 _SUFFIX = re.compile(r"(?<=\d)([A-Za-z]+)$")
 _MISSING = ""  # no value is written so
 _BOTH = (True, False)  # there or not
-_NO_AXIS = {"run.seed", "run.first_repetition"}  # numbers that measure nothing
+SEEDS = {"run.seed", "run.first_repetition"}
+"""Keys of numbers that measure nothing: what differs in them alone is one thing, repeated."""
 _WHOLE = 1 - 1e-9  # 1 ms as 0.001 s over 1e-3 s may be a little less than one
 _DECADE = 10.0
 _DECIMALS = 12

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.runs import points
@@ -151,8 +152,16 @@ def by_scenario(runs: Iterable[AnyRuns]) -> dict[str, list[AnyRuns]]:
     return grouped
 
 
-def labels(runs: Sequence[Run], without: Collection[str] = ()) -> list[str]:
-    """Return for each of some runs of one scenario what tells it from the others, in words.
+class Placed(Protocol):
+    """What settings tell from others: a run, or several that differ in their seeds alone."""
+
+    @property
+    def place(self) -> dict[str, Setting]:
+        """All that may tell it from others."""
+
+
+def labels(runs: Sequence[Placed], without: Collection[str] = ()) -> list[str]:
+    """Return for each of some runs or points what tells it from the others, in words.
 
     Keys in `without` are left out. The label is empty where there is nothing to tell.
     """
@@ -290,12 +299,41 @@ def _settings(manifest: Manifest, resolved: Resolved) -> dict[str, Setting]:
     build = Setting(resolved["versions"]["build"][:_DIGITS], "", "build")
     found = {**points.named(manifest["scenario"]), **digests, "build": build}
     counts = [group["count"] for group in resolved["devices"]]
-    return {**found, ALL: Setting(sum(counts), "", "phones")} if len(counts) > 1 else found
+    if len(counts) > 1:
+        found[ALL] = Setting(sum(counts), "", "phones")
+    shares = _shares(resolved)
+    if shares:
+        found = {key: one for key, one in found.items() if not _OF_GROUP.fullmatch(key)}
+    return {**found, **shares}
+
+
+def _shares(resolved: Resolved) -> dict[str, Setting]:
+    """Return the share of phones on each access network, if it is the same in all groups.
+
+    A network that no phone is on has the share 0, so that shares are quantities in all runs.
+    """
+    networks = list(resolved["network"]["access"])
+    groups = [
+        [group["access"].get(name, 0.0) for name in networks] for group in resolved["devices"]
+    ]
+    if not networks or any(shares != groups[0] for shares in groups):
+        return {}
+    return {
+        f"{ACCESS}{name}": Setting(share, "", f"share on {name}")
+        for name, share in zip(networks, groups[0], strict=True)
+    }
+
+
+def short_key(key: str) -> str:
+    """Return the key by which runs have a setting that a scenario's key path names."""
+    return _OF_GROUP.sub(rf"{ACCESS}\1", key)
 
 
 TRANSPORT, PAYLOAD, RATE = "transport.mode", "workload.payload", "workload.rate"
 _ALWAYS = (TRANSPORT, PAYLOAD, RATE)
 _SAID = {*_ALWAYS, "workload.payments"}  # a run has these in fields of its own
 ALL = "devices/count"  # no key of a scenario has a slash
+ACCESS = "devices/access/"
+_OF_GROUP = re.compile(r"devices\[\d+\]\.access\.(.+)")
 _DIGEST = "profiles/"
 _DIGITS = 12

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report.html.page import number, table
+from pocketsim.report.html.page import markup, table
+from pocketsim.report.runs.metric_words import number
 from pocketsim.report.runs.run import by_scenario, run_names
 from pocketsim.sim.metrics.predicted import LOW
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def add(page: Page, runs: Sequence[Run]) -> None:
     """Append a section with a table, where a run has such bounds."""
     lines = [
-        [escape(f"{run.title}, {name}"), f"<code>{metric}</code>", *map(number, _told(told))]
+        [f"{run.title}, {name}", markup("<code>{}</code>", metric), *map(number, _told(told))]
         for group in by_scenario(runs).values()
         for run, name in zip(group, run_names(group), strict=True)
         for metric, told in run.metrics["metrics"].items()

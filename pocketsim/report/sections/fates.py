@@ -6,17 +6,18 @@ Counts are those of metrics.json, over all repetitions and phones; what a fate m
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.report.charts import theme
-from pocketsim.report.html.page import interval, number, table
+from pocketsim.report.html.page import interval, markup, table
+from pocketsim.report.runs.metric_words import number
 from pocketsim.report.runs.run import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
+    from markupsafe import Markup
 
     from pocketsim.report.runs.run import Run
 
@@ -52,26 +53,26 @@ def chart(runs: Sequence[Run]) -> go.Figure:
     return chart
 
 
-def counts_table(runs: Sequence[Run]) -> str:
+def counts_table(runs: Sequence[Run]) -> Markup:
     """Return sent = stored + in flight + lost, by cause, a line for each run of a scenario."""
     fates = _fates(runs)
-    head = ["run", "sent", *(escape(_WORDS.get(fate, f"lost: {fate}")) for fate in fates)]
+    head = ["run", "sent", *(_WORDS.get(fate, f"lost: {fate}") for fate in fates)]
     lines = []
     for run, name in zip(runs, run_names(runs), strict=True):
         counts, sent = _counts(run), run.metrics["counts"]["sent"]
         cells = [_counted(counts.get(fate, 0), sent) for fate in fates]
-        lines.append([escape(name), f"{sent:,}", *cells])
+        lines.append([name, f"{sent:,}", *cells])
     return table(head, lines, numeric=range(1, len(head)))
 
 
-def metrics_table(runs: Sequence[Run]) -> str:
+def metrics_table(runs: Sequence[Run]) -> Markup:
     """Return the main metrics of one scenario's runs with their intervals, a line for each."""
     known = [name for name in METRICS if any(run.has(name) for run in runs)]
     lines = [
-        [escape(name), *(_cell(run, metric) for metric in known)]
+        [name, *(_cell(run, metric) for metric in known)]
         for run, name in zip(runs, run_names(runs), strict=True)
     ]
-    heads = [escape(METRICS[name]) for name in known]
+    heads = [METRICS[name] for name in known]
     return table(["run", *heads], lines, numeric=range(1, len(heads) + 1))
 
 
@@ -111,15 +112,18 @@ def _colours(fates: Sequence[str]) -> dict[str, str]:
 
 
 def _counted(count: int, sent: int) -> str:
-    share = f'<br><span class="interval">{_percent(count / sent)}</span>' if count else ""
-    return f"{count:,}{share}"
+    if not count:
+        return "0"
+    share = _percent(count / sent)
+    return markup('{:,}<br><span class="interval">{}</span>', count, share)
 
 
 def _cell(run: Run, metric: str) -> str:
     if not run.has(metric):
-        return "&ndash;"
+        return _NONE
     write = _percent if metric.endswith("_ratio") else number
-    return f"{write(run.mean(metric) or 0.0)}{interval(run.bounds(metric), write)}"
+    said = write(run.mean(metric) or 0.0)
+    return markup("{}{}", said, interval(run.bounds(metric), write))
 
 
 def _percent(share: float) -> str:
@@ -137,6 +141,7 @@ METRICS = {
     "processing_ms_p50": "processing, median, ms",
     "stored_block_bytes_mean": "stored block, mean, B",
 }
+_NONE = "\N{EN DASH}"
 _STORED, _IN_FLIGHT = "stored", "in flight"
 _WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
 _UNREACHABLE = "receiver off or unreachable"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from pocketsim.calibration.validate import sensitivity
 from pocketsim.report.charts import theme
-from pocketsim.report.html.page import table, tag
+from pocketsim.report.html.page import markup, table, tag
 from pocketsim.report.runs.points import Setting, listed
 from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
 from pocketsim.sim.devices import numbers
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.contents import Contents, Shipped, ShippedImplementation
 
 
-def scenarios(runs: Sequence[Run]) -> str:
+def scenarios(runs: Sequence[Run]) -> Markup:
     """Return one line for each scenario: what was run, how often, from which seed and version.
 
     Every column holds all values of its runs; below the name are those of whatever else differs,
@@ -70,14 +71,16 @@ def not_claimed(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def bases(document: Mapping[str, Any]) -> str:
+def bases(document: Mapping[str, Any]) -> Markup:
     """Return how many numbers of a profile rest on what, as coloured tags."""
     counts = numbers.bases(document)
     known = [name for name in theme.BASIS_COLOURS if counts[name]]
-    return " ".join(tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known)
+    return Markup(" ").join(
+        tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known
+    )
 
 
-def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
+def numbers_table(stem: str, document: Mapping[str, Any]) -> Markup:
     """Return one line for each number of a profile: value, uncertainty, basis, effect and source.
 
     `stem` is what the shipped profile is called that the numbers may be of.
@@ -89,13 +92,13 @@ def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
     )
     lines = [
         (
-            f"<code>{escape(name)}</code>",
-            escape(numbers.number_text(name, number)),
-            escape(numbers.error_text(name, number)),
+            markup("<code>{}</code>", name),
+            numbers.number_text(name, number),
+            numbers.error_text(name, number),
             tag(number["basis"], theme.BASIS_COLOURS.get(number["basis"], theme.NEUTRAL)),
             str(number.get("samples", 0) or ""),
-            escape(told.get(name, "")),
-            escape(_source(number)),
+            told.get(name, ""),
+            _source(number),
         )
         for name, number in numbers.numbers(document)
     ]
@@ -106,18 +109,18 @@ def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
     sections = [run.resolved["run"] for run in runs]
     rates = [Setting(run.rate_per_s, "/s") for run in runs if run.rate_per_s]  # none: no network
     payloads = [Setting(run.payload_bytes, "B") for run in runs if run.payload_bytes]
-    each = "<br>each phone" if any(run.senders > 1 for run in runs) else ""
+    each = markup("<br>each phone" if any(run.senders > 1 for run in runs) else "")
     return (
-        f"<b>{escape(runs[0].title)}</b><br><code>{escape(runs[0].scenario)}</code>{_axes(runs)}",
+        markup("<b>{}</b><br><code>{}</code>{}", runs[0].title, runs[0].scenario, _axes(runs)),
         str(len(runs)),
         listed(Setting(run["repetitions"]) for run in sections),
         listed(Setting(run["duration_s"], "s") for run in sections),
         listed(Setting(run.phones) for run in runs),
-        escape(", ".join(sorted({transport_name(run.transport) for run in runs}))),
+        ", ".join(sorted({transport_name(run.transport) for run in runs})),
         listed(payloads),
-        f"{listed(rates)}{each if rates else ''}",
+        markup("{}{}", listed(rates), each if rates else ""),
         listed(Setting(run["seed"]) for run in sections),
-        "<br>".join(dict.fromkeys(_version(run.resolved["versions"]) for run in runs)),
+        Markup("<br>").join(dict.fromkeys(_version(run.resolved["versions"]) for run in runs)),
     )
 
 
@@ -139,16 +142,16 @@ def settings(runs: Sequence[Run]) -> list[str]:
     return [f"{values[0].name} {listed(values)}" for values in shown.values()]
 
 
-def _axes(runs: Sequence[Run]) -> str:
+def _axes(runs: Sequence[Run]) -> Markup:
     lines = settings(runs)
     if len(lines) > _LINES:
         lines[_LINES - 1 :] = [f"and {len(lines) - _LINES + 1} keys more"]
-    return "".join(f"<br>{escape(line)}" for line in lines)
+    return Markup().join(markup("<br>{}", line) for line in lines)
 
 
-def _version(versions: Mapping[str, str]) -> str:
+def _version(versions: Mapping[str, str]) -> Markup:
     build = versions["build"][:_DIGITS]
-    return f"{escape(versions['pocketsim'])}<br><code>{escape(build)}</code>"
+    return markup("{}<br><code>{}</code>", versions["pocketsim"], build)
 
 
 def _source(number: Mapping[str, Any]) -> str:

@@ -5,12 +5,12 @@ Which phone is on which network is drawn for each repetition; the plan's own dra
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.report.html.page import number, table
+from pocketsim.report.html.page import table
+from pocketsim.report.runs.metric_words import number
 from pocketsim.report.runs.run import labels
 from pocketsim.sim import trace
 from pocketsim.sim.plan.population import populate
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from markupsafe import Markup
 
     from pocketsim.report.runs.run import Run
 
@@ -38,14 +39,14 @@ def has_splits(run: Run) -> bool:
     return len(kinds) > 1
 
 
-def splits_table(runs: Sequence[Run]) -> str:
+def splits_table(runs: Sequence[Run]) -> Markup:
     """Return a line for each run of a scenario, profile and access network: what came of trades.
 
     Of sampled traces, of what they keep; of runs without events, none.
     """
     head = ("run", "profile", "access", "proposals", "stored", "median, ms", "95 %, ms", "99 %, ms")
     lines = [
-        (escape(name), escape(profile), escape(access), *cells)
+        (name, profile, access, *cells)
         for run, name in zip(runs, labels(runs), strict=True)
         if results.keeps_events(run.path)
         for (profile, access), cells in split(run)

@@ -6,13 +6,13 @@ Runs of one scenario stand beside each other, offline beside online. What the me
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pocketsim.report.charts import theme
-from pocketsim.report.html.page import interval, number, table
+from pocketsim.report.html.page import interval, markup, table
+from pocketsim.report.runs.metric_words import number
 from pocketsim.report.runs.run import run_names
 from pocketsim.sim.metrics import reference
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
+    from markupsafe import Markup
 
     from pocketsim.report.runs.run import Run
     from pocketsim.sim.scenario.resolved import Outage
@@ -52,27 +53,27 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     return found
 
 
-def figures_table(runs: Sequence[Run]) -> str:
+def figures_table(runs: Sequence[Run]) -> Markup:
     """Return the metrics of one scenario's runs, a column each, as HTML."""
-    head = ["", *(escape(name) for name in run_names(runs)), "unit", "meaning"]
+    head = ["", *run_names(runs), "unit", "meaning"]
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, names in METRICS.items():
         known = {name: reference.METRICS[name] for name in names if name in told}
         if known:
-            lines.append([f"<b>{escape(group)}</b>", *[""] * (len(runs) + 2)])
+            lines.append([markup("<b>{}</b>", group), *[""] * (len(runs) + 2)])
         lines += [
             [
-                f"<code>{name}</code>",
+                markup("<code>{}</code>", name),
                 *(_value(run, name) for run in runs),
                 "" if metric.unit == "1" else metric.unit,
-                escape(metric.meaning),
+                metric.meaning,
             ]
             for name, metric in known.items()
         ]
     found = table(head, lines, numeric=range(1, len(runs) + 1), prose=True)
     note = _energy_note(runs) if any(_is_priced(run) for run in runs) else ""
-    return found + (f"<p>{escape(note)}</p>" if note else "")
+    return found + (markup("<p>{}</p>", note) if note else "")
 
 
 def _payments(runs: Sequence[Run]) -> go.Figure:
@@ -209,8 +210,8 @@ def _is_priced(run: Run) -> bool:
 
 def _value(run: Run, name: str) -> str:
     if not run.has(name):
-        return "&ndash;"
-    return f"{number(run.mean(name) or 0.0)}{interval(run.bounds(name))}"
+        return "\N{EN DASH}"
+    return markup("{}{}", number(run.mean(name) or 0.0), interval(run.bounds(name)))
 
 
 METRICS = {

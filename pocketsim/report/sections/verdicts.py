@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pocketsim.calibration.validate import table as text
 from pocketsim.calibration.validate import validation
 from pocketsim.report.charts import theme
-from pocketsim.report.html.page import folded, table, tag
+from pocketsim.report.html.page import folded, markup, table, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,21 +21,20 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.validation import ValidationResult
 
 
-def summary(result: ValidationResult) -> str:
+def summary(result: ValidationResult) -> Markup:
     """Return the verdict in a sentence, and one line for each group."""
     colour = {validation.MISSED: "bad", validation.KNOWN_MISSES: "", validation.ALL_MET: "good"}
     lines = []
     for group in result.summaries:
-        *cells, said = (escape(cell) for cell in text.summary_cells(group))
+        *cells, said = text.summary_cells(group)
         lines.append((*cells, _verdict(group, said)))
     grid = table(text.SUMMARY_HEAD, lines, numeric=tuple(range(1, 10)))
-    notes = "".join(f'<p class="caption">{escape(note)}</p>' for note in text.notes(result))
-    return (
-        f'<p class="{colour[result.verdict]}">{escape(text.verdict_line(result))}</p>{grid}{notes}'
-    )
+    said = markup('<p class="{}">{}</p>', colour[result.verdict], text.verdict_line(result))
+    notes = [markup('<p class="caption">{}</p>', note) for note in text.notes(result)]
+    return Markup().join([said, grid, *notes])
 
 
-def rows(result: ValidationResult) -> str:
+def rows(result: ValidationResult) -> Markup:
     """Return every row, group by group, coloured; groups without a miss are folded."""
     parts = []
     for group in result.summaries:
@@ -48,7 +48,7 @@ def rows(result: ValidationResult) -> str:
                 unfold=group.met is False,
             )
         )
-    return "".join(parts)
+    return Markup().join(parts)
 
 
 def errors(result: ValidationResult) -> go.Figure:
@@ -94,11 +94,11 @@ def _dots(
 
 
 def _line(row: Comparison) -> tuple[str, ...]:
-    name, *cells = (escape(cell) for cell in text.row_cells(row))
+    name, *cells = text.row_cells(row)
     verdict = text.verdict(row)
     colour = {True: "good", False: "bad", None: ""}[verdict]
-    cells[4] = f'<span class="{colour}">{cells[4]}</span>'
-    return (f"<code>{name}</code>", *cells, escape(row.note))
+    cells[4] = markup('<span class="{}">{}</span>', colour, cells[4])
+    return (markup("<code>{}</code>", name), *cells, row.note)
 
 
 def _verdict(group: Summary, said: str) -> str:

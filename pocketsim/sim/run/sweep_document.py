@@ -62,6 +62,11 @@ class SweepTable(Section):
         description="Scenario file, relative to the sweep file, or several, each of which is swept."
     )
     title: str = Field(default="", description="What it shows; its name if left out.")
+    question: str = Field(
+        default="",
+        description="What it is to answer: the heading of its report; made of its axes if left "
+        "out.",
+    )
     seed: Seeds | None = Field(
         default=None, description="Seed, or list of seeds, instead of the scenario's."
     )
@@ -254,6 +259,26 @@ class Morris(_Design):
 Design = Annotated[LatinHypercube | Sobol | Saltelli | Morris, Field(discriminator="kind")]
 
 
+class ReportTable(Section):
+    """What the first chart of the sweep's report shows; what is left out is chosen by rule."""
+
+    metric: str = Field(
+        default="",
+        description='Metric, such as "success_ratio"; if left out, the first of a list that tells '
+        "runs apart.",
+    )
+    x: str = Field(
+        default="",
+        description='Key path of the horizontal axis, such as "workload.rate"; if left out, the '
+        "quantity with the most steps, of several the first that the axes name.",
+    )
+    by: str = Field(
+        default="",
+        description="Key path of what has a colour for each value; if left out, the transport, "
+        "else what has the fewest values.",
+    )
+
+
 class SweepDocument(Section):
     """A sweep file."""
 
@@ -266,6 +291,9 @@ class SweepDocument(Section):
     ] = Field(default=[], alias="zip", description="Tables like axes whose lists advance together.")
     design: Design | None = Field(
         default=None, description="Points drawn between bounds instead of listed."
+    )
+    report: ReportTable = Field(
+        default=ReportTable(), description="What its report shows first; may be left out."
     )
 
 

@@ -243,6 +243,9 @@ class Scenario(Section):
     """A scenario: devices on a network with a workload, a protocol and a transport."""
 
     title: str = Field(default="", description="For people.")
+    question: str = Field(
+        default="", description="What it is to answer: the heading of its report."
+    )
     run: Run = Field(description="Duration, repetitions and seed.")
     devices: list[Devices] = Field(min_length=1, description="Groups of phones.")
     implementation: str = Field(

@@ -95,6 +95,7 @@ class _Common(TypedDict):
     schema: int
     scenario: str
     title: str
+    question: NotRequired[str]
     versions: dict[str, str]
     run: Run
     devices: list[Group]
@@ -170,6 +171,8 @@ def _common(document: Document, read: Profiles) -> _Common:
         "operations": si.plain(scenario.operations),
         "engine_options": model_options() if has_flows else {},
     }
+    if scenario.question:
+        found["question"] = scenario.question
     if document.people:
         found["people"] = list(document.people)
     return found

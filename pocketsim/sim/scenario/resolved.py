@@ -406,6 +406,7 @@ class Resolved(TypedDict):
     schema: int
     scenario: str
     title: str
+    question: NotRequired[str]
     versions: dict[str, str]
     run: Run
     rung: Rung

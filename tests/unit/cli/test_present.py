@@ -109,7 +109,7 @@ def test_a_missed_bar_is_exit_3_with_the_table_on_stdout(call, judged, tmp_path)
     assert done.exit_code == 3
     assert "L_udp_median" in done.stdout
     assert "Missed: Median round trips." in done.stdout
-    assert done.stderr == "report: out/r.html\n"
+    assert done.stderr == "page: out/r.html\n"
     assert (tmp_path / "out/r.html").stat().st_size > 1e6
     assert judged[0][2] == ["latency"]
 
@@ -130,6 +130,17 @@ def test_each_verdict_has_its_words_and_its_exit_code(call, runs, monkeypatch, o
     assert said in " ".join(done.stdout.split())
     assert f">{said}" in Path("r.html").read_text()
     assert json.loads(call("validate", "--json").stdout)["verdict"] == said.lower().rstrip(".")
+
+
+def test_in_brief_the_outcome_and_the_page_are_lines_of_stdout(call, judged):
+    done = call("validate", "--report", "r.html", "--subset", "latency", "--brief")
+    assert done.exit_code == 3
+    compared, *more, page = done.stdout.splitlines()
+    assert compared.startswith("compared: ")
+    assert page == "page: r.html"
+    assert len(more) <= 8
+    assert "Missed: Median round trips." in more
+    assert "<h1>Does the simulation give the published figures?</h1>" in Path("r.html").read_text()
 
 
 def test_every_verdict_has_an_exit_code():

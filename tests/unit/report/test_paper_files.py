@@ -20,11 +20,12 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published
+from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.html.page import data_csv
+from pocketsim.report.page_layout import arranged
 from pocketsim.report.paper import methods, paper_files, print_figures, prose
 from pocketsim.report.paper.line_styles import line_styles
 from pocketsim.report.runs.run import load
-from pocketsim.report.sections.page_layout import UNPROBED, arranged
 from pocketsim.sim.run import results
 from support.towns import town_runs
 

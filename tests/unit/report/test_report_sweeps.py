@@ -11,12 +11,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pocketsim import testing
 from pocketsim.report import write_report
 from pocketsim.report.charts import grids, rates
-from pocketsim.report.runs import points
+from pocketsim.report.runs import points, pooled
 from pocketsim.report.runs.run import as_series, labels, load
 from pocketsim.report.sections import provenance, towns
 from pocketsim.sim.base import units
@@ -93,10 +94,18 @@ def test_without_steps_runs_stand_beside_each_other_by_name(tmp_path: Path):
         assert lines(chart) == {"simulated": ("draw mean", "draw posterior")}
 
 
-def test_seeds_are_lines_and_never_an_axis(tmp_path: Path):
+def test_runs_that_differ_in_their_seeds_are_one_point(tmp_path: Path):
     runs = [made(tmp_path, rate, seed=seed) for seed in (1, 2, 3) for rate in (4.0, 8.0)]
     for chart in grids.charts(load(runs)):
-        assert lines(chart) == {f"seed {seed}": (4.0, 8.0) for seed in (1, 2, 3)}
+        assert lines(chart) == {"simulated": (4.0, 8.0)}
+    points = pooled.of_runs(load(runs))
+    assert [point.repetitions for point in points] == [6, 6]
+    (first, _) = points
+    values = [run.values("success_ratio") for run in first.runs]
+    assert first.mean("success_ratio") == pytest.approx(np.mean(values))
+    low, high = first.bounds("success_ratio")
+    (alone, *_) = first.runs
+    assert high - low < np.diff(alone.bounds("success_ratio"))
 
 
 def test_contents_of_a_profile_are_told_apart(tmp_path: Path):
@@ -123,7 +132,7 @@ def test_quantities_that_move_together_share_an_axis(tmp_path: Path):
         for seed in (1, 2)
     ]
     (chart, *_) = grids.charts(load(runs))
-    assert lines(chart) == {f"seed {seed}": (2, 4, 8) for seed in (1, 2)}
+    assert lines(chart) == {"simulated": (2, 4, 8)}
     assert chart[1].endswith("; along with it latency 1 ms, 2 ms")
 
 
@@ -135,7 +144,7 @@ def test_a_mix_of_groups_is_drawn_by_all_its_phones(tmp_path: Path):
         for seed in (1, 2)
     ]
     (chart, *_) = grids.charts(load(runs))
-    assert lines(chart) == {f"seed {seed}": (4, 40, 120) for seed in (1, 2)}
+    assert lines(chart) == {"simulated": (4, 40, 120)}
     assert chart[2].layout.xaxis.title.text == "phones"
     assert "along with it devices[0] phones 3, 30, 90; devices[1] phones 1, 10, 30" in chart[1]
     table = provenance.scenarios(load(runs))

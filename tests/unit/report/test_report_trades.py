@@ -58,7 +58,7 @@ def test_of_one_run_only_what_has_a_distribution_is_drawn(tmp_path: Path):
     assert charts(html) == {"distributions": 2}
     assert "by repetition; box: quartiles" in html
     assert "from the proposal leaving the app" in html.lower()
-    assert "1 scenario, 1 run, 2 repetitions." in html
+    assert "1 run, 2 repetitions" in html
 
 
 def test_one_repetition_is_no_row_of_boxes(tmp_path: Path):

@@ -1,18 +1,22 @@
-"""What stands where on a page about runs: sections, their charts and their tables.
+"""What stands where on a page about runs: the answer, details, and how it was made.
 
-Here it is only arranged; what is said of trades is in `trades`, charts are in `rates`, `latency`,
-`grids`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
-what tells runs apart is in `points`.
+Here it is only arranged. The answer is made in `report.answer`, what is said of trades in `trades`.
+Charts are in `rates`, `latency`, `grids`, `fates` and `towns`, tables in `expected`, `provenance`,
+`fates`, `towns` and `verdicts`; what tells runs apart is in `points`.
 """
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from pocketsim.report.answer import comparison, opening
+from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.charts import grids
-from pocketsim.report.html.page import Page, folded
+from pocketsim.report.html.page import Page, folded, markup
 from pocketsim.report.runs import round_trips
+from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
 from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
 
@@ -23,23 +27,32 @@ if TYPE_CHECKING:
 
 
 def arranged(
-    runs: Sequence[Run], validation: ValidationResult | None = None, title: str | None = None
+    runs: Sequence[Run],
+    validation: ValidationResult | None = None,
+    title: str | None = None,
+    asked: Asked = BY_RULE,
 ) -> Page:
-    """Return the page about `runs`, in the order of `runs.load`; ValueError where there is none."""
+    """Return the page about `runs`, in the order of `runs.load`; ValueError where there is none.
+
+    Raises UserError where what is `asked` for is not there.
+    """
     if not runs:
         raise ValueError("a report needs at least one run directory")
     others = [run for run in runs if not towns.is_town(run)]
-    page = Page(title or (_TITLE if others else _TITLE_OF_TOWNS))
+    page = Page(title or (comparison.TITLE if validation else opening.title(runs, asked)))
     plain = [run for run in others if is_of_trades(run) and run.rate_per_s and not run.axes]
     found = as_series(plain)
-    _opening(page, runs)
     if validation:
+        comparison.add(page, validation, runs)
         _validation(page, validation)
+    else:
+        opening.add(page, runs, asked)
     trades.add(page, found)
     expected.add(page, runs)
-    _towns(page, [run for run in runs if towns.is_town(run)])
-    _grids(page, [run for run in others if run not in plain])
+    _towns(page, [run for run in runs if towns.is_town(run)], asked)
+    _grids(page, [run for run in others if run not in plain], asked)
     _fates(page, [run for run in others if is_of_trades(run)])
+    _simulated(page, runs)
     if validation:
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))
@@ -47,19 +60,6 @@ def arranged(
     _implementations(page, runs)
     _limitations(page, runs)
     return page
-
-
-def _opening(page: Page, runs: Sequence[Run]) -> None:
-    page.heading()
-    scenarios = len({run.scenario for run in runs})
-    repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
-    counts = (("scenario", scenarios), ("run", len(runs)), ("repetition", repetitions))
-    counted = ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in counts)
-    page.add(f'<p class="lead">{counted}. {BARS}</p>')
-    if provenance.unprobed(provenance.profiles(runs)):
-        page.add(f'<div class="notice"><b>{UNPROBED}</b> {_UNPROBED_MEANS}</div>')
-    page.section("scenarios", "What was simulated")
-    page.add(provenance.scenarios(runs))
 
 
 def _validation(page: Page, result: ValidationResult) -> None:
@@ -71,21 +71,27 @@ def _validation(page: Page, result: ValidationResult) -> None:
         page.figures([("Errors by group", _ERRORS, chart)], wide=True)
 
 
-def _towns(page: Page, runs: Sequence[Run]) -> None:
+def _simulated(page: Page, runs: Sequence[Run]) -> None:
+    page.section("scenarios", "What was simulated")
+    page.paragraph(BARS)
+    page.add(provenance.scenarios(runs))
+
+
+def _towns(page: Page, runs: Sequence[Run], asked: Asked) -> None:
     if not runs:
         return
     page.section("towns", "Payments with tokens")
     page.paragraph(_TOWNS)
     for group in by_scenario(runs).values():
-        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        page.add(markup("<h3>{}</h3>", group[0].title))
         page.figures(towns.charts(group))
-        if grids.horizontal(group):
-            page.figures(grids.charts(group))
+        if grids.is_swept(group):
+            page.figures(grids.charts(group, asked))
         page.add(towns.figures_table(group))
 
 
-def _grids(page: Page, runs: Sequence[Run]) -> None:
-    charts = [chart for group in by_scenario(runs).values() for chart in grids.charts(group)]
+def _grids(page: Page, runs: Sequence[Run], asked: Asked) -> None:
+    charts = [chart for group in by_scenario(runs).values() for chart in grids.charts(group, asked)]
     if charts:
         page.section("ladders", "Sweeps and other grids")
         page.paragraph(_GRIDS)
@@ -98,7 +104,7 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
     page.section("fates", "What became of what was sent")
     page.paragraph(_FATES)
     for group in by_scenario(runs).values():
-        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        page.add(markup("<h3>{}</h3>", group[0].title))
         if len(group) <= _BARS_MAX:
             caption = "share of what was sent, by all phones in all repetitions"
             page.figures([("Fates", caption, fates.chart(group))], wide=True)
@@ -117,12 +123,10 @@ def _profiles(page: Page, runs: Sequence[Run]) -> None:
     page.paragraph(_PROFILES)
     for name, profile in provenance.profiles(runs).items():
         device = profile["device"]
-        page.add(f"<h3>{escape(device['name'])} <code>{escape(name)}</code></h3>")
+        page.add(markup("<h3>{} <code>{}</code></h3>", device["name"], name))
         probe = "no probe run" if device["probe"] == "none" else f"probe {device['probe']}"
         about = (device["soc"], device["os"], f"{probe}, by {device['measured_by']}")
-        page.add(
-            f'<p class="caption">{escape("; ".join(about))}</p><p>{provenance.bases(profile)}</p>'
-        )
+        page.add(markup(_ABOUT, "; ".join(about), provenance.bases(profile)))
         page.add(folded("every number", provenance.numbers_table(profile["drawn_as"], profile)))
 
 
@@ -131,9 +135,9 @@ def _implementations(page: Page, runs: Sequence[Run]) -> None:
     page.paragraph(_IMPLEMENTATIONS)
     for name, content in provenance.implementations(runs).items():
         about = content["implementation"]
-        page.add(f"<h3>{escape(about['name'])} <code>{escape(name)}</code></h3>")
+        page.add(markup("<h3>{} <code>{}</code></h3>", about["name"], name))
         said = f"described by {about['described_by']}, {about['described_on']}"
-        page.add(f'<p class="caption">{escape(said)}</p><p>{provenance.bases(content)}</p>')
+        page.add(markup(_ABOUT, said, provenance.bases(content)))
         page.add(folded("every number", provenance.numbers_table(content["called"], content)))
 
 
@@ -142,20 +146,15 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
     theses = _LIMITATIONS if any(is_of_trades(run) for run in runs) else ()
     unprobed = provenance.unprobed(provenance.profiles(runs))
     lines = [*([UNPROBED] if unprobed else []), *theses, *provenance.not_claimed(runs)]
-    page.add(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
+    items = Markup().join(markup("<li>{}</li>", line) for line in lines)
+    page.add(markup("<ul>{}</ul>", items))
 
 
-_TITLE = "Phones that trade over TrustChain: simulation report"
-_TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
+_ABOUT = '<p class="caption">{}</p><p>{}</p>'
 _BARS_MAX = 40  # runs of a scenario whose fates are drawn
 BARS = (
     "Error bars are 95 % intervals over repetitions: Student's t, of quantiles a bootstrap over "
     "repetitions; they end at 0, and those of ratios at 100 %."
-)
-UNPROBED = "No phone has run the device probe yet."
-_UNPROBED_MEANS = (
-    "Every cost of an operation below is published for a similar part, fitted to published runs, "
-    "or assumed; each says which, with its uncertainty."
 )
 _VALIDATION = (
     "Errors are simulated over published, less one. A fitted row was seen when the profile was "

@@ -1,0 +1,53 @@
+"""What limits a figure: a sentence for each mechanism in use that rests on little, or is left out.
+
+The whole list is docs/limitations.md; here is what a reader of these runs' first chart must know.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pocketsim.report.sections import provenance
+from pocketsim.sim.devices import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.report.runs.choice import Choice
+    from pocketsim.report.runs.run import Run
+
+
+def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
+    """Return the limits of what was simulated, the widest first."""
+    every = [run.resolved for run in runs]
+    told = {
+        UNPROBED: bool(provenance.unprobed(provenance.profiles(runs))),
+        _FITTED: any(_has_fits(run) for run in runs),
+        _PRESENCE: any(resolved["churn"] for resolved in every),
+        _REACHABLE: any(_is_crowd(run) for run in runs),
+        _STILL: any(resolved["contacts"] for resolved in every),
+        _ENERGY: any(resolved["energy"] for resolved in every),
+        _RADIOS: any(resolved["network"]["access"] for resolved in every),
+        _ONE: choice is not None and all(point.repetitions == 1 for point in choice.points),
+    }
+    return [sentence for sentence, applies in told.items() if applies]
+
+
+def _has_fits(run: Run) -> bool:
+    contents = (*run.resolved["profiles"].values(), run.resolved["implementation"])
+    return any(numbers.bases(content)["fitted"] for content in contents)
+
+
+def _is_crowd(run: Run) -> bool:
+    return run.phones > _PAIR and bool(run.resolved["network"]["access"])
+
+
+UNPROBED = "No phone has run the device probe yet."
+_FITTED = "Some costs were fitted to published runs, so agreement with those runs is no prediction."
+_PRESENCE = "Phones go on and off by a random law or a file, not by what their owners do."
+_REACHABLE = "Every phone that is on can be reached: no NAT and no firewall is simulated."
+_STILL = "Contacts are those of the scenario: no phone moves."
+_ENERGY = "Powers of radios are the scenario's; no energy was compared with a measurement."
+_RADIOS = "Radios have queues, but do not contend for the channel, sleep or fade."
+_ONE = "Each point is one repetition, so nothing tells how much chance moves it."
+_PAIR = 2

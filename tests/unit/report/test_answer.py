@@ -1,0 +1,195 @@
+"""The first screen of a report: question, finding, key numbers, one chart and its limits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pocketsim import testing
+from pocketsim.report import write_report
+from pocketsim.report.answer import finding, limits, numbers, opening
+from pocketsim.report.charts import grids
+from pocketsim.report.runs import choice
+from pocketsim.report.runs.asked import BY_RULE, Asked
+from pocketsim.report.runs.run import load
+from pocketsim.sim.base.errors import UserError
+
+
+def run(folder: Path, rate=8.0, mode="udp", lost=0.0, repetitions=5, **changes):
+    resolved = testing.resolved("study", rate, 100, mode, repetitions)
+    settings = changes.pop("settings", {})
+    resolved["run"] |= {"seed": changes.pop("seed", 1)}
+    return testing.run_dir(
+        folder,
+        {**resolved, **changes},
+        testing.Shape(lost_ratio=lost),
+        {key: {"value": value, "unit": ""} for key, value in settings.items()},
+    )
+
+
+def drawn(paths, **said):
+    found = choice.chosen(load(paths), Asked(**said))
+    assert found is not None
+    return found
+
+
+def said(paths, **asked):
+    return " ".join(finding.sentences(drawn(paths, **asked)))
+
+
+def test_a_trend_is_told_with_both_ends_and_their_intervals(tmp_path):
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((2.0, 0.0), (4.0, 0.2), (8.0, 0.6))]
+    text = said(paths)
+    assert re.fullmatch(
+        r"The share stored of what was sent falls from 100 % \(\S+ to 100\) at 2/s to "
+        r"(3\d|4\d)\S* % \(\S+ to \S+\) at 8/s\.",
+        text,
+    ), text
+
+
+def test_what_chance_explains_is_no_trend(tmp_path):
+    paths = [run(tmp_path, rate, lost=0.3) for rate in (2.0, 4.0)]
+    assert "does not change beyond chance" in said(paths, metric="success_ratio")
+
+
+def test_a_turn_is_named_where_it_is(tmp_path):
+    shares = ((2.0, 0.6), (4.0, 0.0), (8.0, 0.6))
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in shares]
+    assert said(paths).startswith("The share stored of what was sent is highest at 4/s, 100 %")
+
+
+def test_lines_are_compared_where_they_are_furthest_apart(tmp_path):
+    paths = [
+        run(tmp_path, rate, mode, lost)
+        for mode, rate, lost in (
+            ("udp", 2.0, 0.0),
+            ("udp", 8.0, 0.7),
+            ("quic_keep", 2.0, 0.0),
+            ("quic_keep", 8.0, 0.0),
+        )
+    ]
+    text = said(paths)
+    assert text.startswith("At 8/s, the share stored of what was sent is 100 %")
+    assert "with quic_keep and" in text
+    assert "it does not change beyond chance with quic_keep" in text
+    assert "it falls from 100 % to" in text
+
+
+def test_a_run_alone_is_its_value(tmp_path):
+    text = said([run(tmp_path, lost=0.2)])
+    assert re.match(r"The share stored of what was sent is [78]\d\S* % \(", text)
+
+
+def test_the_metric_is_the_first_that_tells_runs_apart(tmp_path):
+    paths = [run(tmp_path, rate) for rate in (2.0, 8.0)]
+    assert drawn(paths).metric != "success_ratio", "all is stored in both"
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((3.0, 0.0), (9.0, 0.5))]
+    assert drawn(paths).metric == "success_ratio"
+
+
+def test_a_study_says_what_is_horizontal_and_what_has_colours(tmp_path):
+    one, other = "network.access.wifi.latency", "network.access.wifi.loss_ratio"
+    paths = [
+        run(tmp_path, settings={one: latency, other: loss})
+        for latency in (0.1, 0.2)
+        for loss in (0.1, 0.2)
+    ]
+    assert drawn(paths, axes=(other, one)).axis.key == other
+    assert drawn(paths, axes=(one, other)).axis.key == one
+    found = drawn(paths, x=other, by=one)
+    assert found.axis.key == other
+    assert {line.group for line in found.lines} == {"latency 0.1", "latency 0.2"}
+
+
+@pytest.mark.parametrize(
+    ("said_wrongly", "nearest"),
+    [
+        ({"x": "network.access.wifi.latenzy"}, "network.access.wifi.latency"),
+        ({"by": "network.access.wifi.latenzy"}, "network.access.wifi.latency"),
+        ({"metric": "succes_ratio"}, "success_ratio"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_the_nearest(tmp_path, said_wrongly, nearest):
+    paths = [run(tmp_path, settings={"network.access.wifi.latency": at}) for at in (0.1, 0.2)]
+    (key,) = said_wrongly
+    x = {} if key != "by" else {"x": ""}
+    if key == "by":  # what is no line has no colour
+        paths += [
+            run(tmp_path, 4.0, settings={"network.access.wifi.latency": at}) for at in (0.1, 0.2)
+        ]
+        x = {"x": "workload.rate"}
+    with pytest.raises(UserError, match=re.escape(f"report.{key}: ")) as error:
+        drawn(paths, file="sweep.toml", **x, **said_wrongly)
+    assert str(error.value).endswith(f"(did you mean {nearest}?)")
+    asked = Asked(file="sweep.toml").with_options(**said_wrongly)
+    assert asked.place(key) == f"--{key}"
+
+
+def test_a_share_of_phones_is_one_linear_axis(tmp_path):
+    group = testing.resolved()["devices"][0]
+    paths = [
+        run(
+            tmp_path,
+            devices=[{**group, "access": {"lte": 1 - share, "wifi": share}} for _ in range(2)],
+            network={**testing.resolved()["network"], "access": {"lte": {}, "wifi": {}}},
+            settings={
+                f"devices[{place}].access.{name}": at
+                for place in range(2)
+                for name, at in (("lte", 1 - share), ("wifi", share))
+            },
+        )
+        for share in (0.01, 0.5, 1.0)
+    ]
+    found = drawn(paths, axes=("devices[0].access.wifi",))
+    assert found.axis.title == "share on wifi"
+    assert not found.axis.is_log
+    chart = grids.chart(found)
+    assert [line.x for line in chart.data if line.showlegend is not False] == [(0.01, 0.5, 1.0)]
+
+
+def test_the_question_is_the_authors_or_made_of_what_differs(tmp_path):
+    paths = [run(tmp_path / "made", rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.5))]
+    made = opening.title(load(paths), BY_RULE)
+    assert made.endswith(": how does the share stored of what was sent depend on the rate?")
+    assert opening.title(load(paths), Asked(question="Why?")) == "Why?"
+    asked = run(tmp_path / "own", question="What is lost?")
+    assert opening.title(load([asked]), BY_RULE) == "What is lost?"
+
+
+def test_key_numbers_are_three_to_five(tmp_path):
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.5))]
+    runs = load(paths)
+    found = numbers.of(drawn(paths), runs)
+    assert 3 <= len(found) <= 5
+    low, high, *_ = found
+    assert low.label == "lowest share stored of what was sent"
+    assert low.note.startswith("8/s; ")
+    assert high.value == "100 %"
+    (lost,) = (one for one in found if one.label.startswith("lost: "))
+    assert lost.value.endswith(" %")
+
+
+def test_limits_are_those_of_the_mechanisms_in_use(tmp_path):
+    plain = load([run(tmp_path / "plain", repetitions=1)])
+    assert limits.UNPROBED in limits.sentences(None, plain)
+    assert not any("owners" in sentence for sentence in limits.sentences(None, plain))
+    found = choice.chosen(plain, BY_RULE)
+    assert any("one repetition" in sentence for sentence in limits.sentences(found, plain))
+    law = {"distribution": "exponential", "mean_s": 1.0}
+    churning = load([run(tmp_path / "churn", churn={"session": law, "gap": law})])
+    assert any("owners" in sentence for sentence in limits.sentences(None, churning))
+
+
+def test_the_page_begins_with_the_answer(tmp_path):
+    paths = [run(tmp_path / "runs", rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.5))]
+    page = tmp_path / "page.html"
+    write_report(paths, page, asked=Asked(question="Is <b>it</b> & that?"))
+    html = page.read_text()
+    main = html[html.index("<main") :]
+    assert "<h1>Is &lt;b&gt;it&lt;/b&gt; &amp; that?</h1>" in main
+    order = [main.index(part) for part in ('class="finding"', 'class="numbers"', 'id="chart-1"')]
+    assert order == sorted(order)
+    assert main.index("What limits this.") < main.index('id="success"')
+    assert re.findall(r'<h2 id="([\w-]+)"', html)[0] == "answer"
