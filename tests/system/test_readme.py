@@ -35,6 +35,7 @@ SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 # together have every option and every file that the pages name. {run}, {worked}, {tokens}:
 # finished runs. What the pages do not name is not run; "; " separates calls of which the last needs
 # the others.
+SHOWN = "--metric send_rate_per_s --x workload.rate --by devices[0].count"
 SHORT = {
     "pocketsim run": [
         "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json --allow-code",
@@ -59,7 +60,7 @@ SHORT = {
         "sweep run sweep.toml --out swept; sweep status sweep.toml --out swept --watch"
     ],
     "pocketsim sweep report": [
-        "sweep run sweep.toml --out swept; sweep report sweep.toml --out swept -o page.html"
+        f"sweep run grid.toml --out grid; sweep report grid.toml --out grid -o page.html {SHOWN}"
     ],
     "pocketsim sensitivity": [
         "sweep run design.toml; sensitivity design.toml --metric rtt_ms_p50 -o page.html"
@@ -71,6 +72,7 @@ SHORT = {
     "pocketsim report": [
         "run udp_100b --set run.duration=5s; report runs/udp_100b -o udp.html",
         "report {run} -o page.html --plotly-js plotly.js",
+        f"sweep run grid.toml --out grid; report grid -o page.html {SHOWN}",
         "report {run} --paper figures --force",
     ],
     "pocketsim export": [
@@ -127,6 +129,7 @@ SHORT = {
     "pocketsim validate": [
         "validate --subset block_sizes --report page.html --json",
         "validate --subset block_sizes --rows",
+        "validate --subset block_sizes --brief",
     ],
     "pocketsim validate host": [
         "validate host --quick --probe {root}/tests/support/fake_probe.py -o host --json",
@@ -246,6 +249,7 @@ def folder(tmp_path_factory):
     small = SCENARIO.replace("repetitions = 2", "").replace('["4/s", "8/s"]', '"4/s"')
     (path / "small.toml").write_text(small)
     (path / "sweep.toml").write_text(SWEEP)
+    (path / "grid.toml").write_text(f'{SWEEP}"devices[0].count" = [2, 3]\n')
     (path / "design.toml").write_text(DESIGN)
     (path / "near.dat").write_text("20 1 2\n40 1 2\n")
     (path / "edges.txt").write_text("1 2\n2 3\n")

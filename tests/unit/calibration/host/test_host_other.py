@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -214,7 +215,7 @@ def test_pages_have_every_point_by_both_profiles():
         found.own, "This host", ["Two cores.", "Verdict: met."], token_batches.compared(), found
     )
     for text in (alone, beside):
-        assert "by this one&#x27;s profile, p50 of round trips" in text
+        assert "by this one's profile, p50 of round trips" in unescape(text)
         assert all(f"<td>{point.name}</td>" in text for point in POINTS)
     assert "Hot: &lt;40&gt;." in alone
     parts = ["<h1>This host", "Verdict: met.", 'id="points"', 'id="other"', "Two cores."]
