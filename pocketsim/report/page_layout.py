@@ -15,7 +15,7 @@ from pocketsim.report.answer import comparison, opening
 from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.charts import grids
 from pocketsim.report.html.page import Page, folded, markup
-from pocketsim.report.runs import round_trips
+from pocketsim.report.runs import choice, round_trips
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
 from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
@@ -39,18 +39,22 @@ def arranged(
     if not runs:
         raise ValueError("a report needs at least one run directory")
     others = [run for run in runs if not towns.is_town(run)]
-    page = Page(title or (comparison.TITLE if validation else opening.title(runs, asked)))
+    drawn = None if validation else choice.chosen(runs, asked)
+    made = comparison.TITLE if validation else opening.title(runs, drawn, asked)
+    page = Page(title or made)
     plain = [run for run in others if is_of_trades(run) and run.rate_per_s and not run.axes]
     found = as_series(plain)
     if validation:
         comparison.add(page, validation, runs)
         _validation(page, validation)
     else:
-        opening.add(page, runs, asked)
+        opening.add(page, runs, drawn, asked)
+    # What is asked for is the first chart's: not every scenario has its metric and its keys.
+    of_study = Asked(axes=asked.axes)
     trades.add(page, found)
     expected.add(page, runs)
-    _towns(page, [run for run in runs if towns.is_town(run)], asked)
-    _grids(page, [run for run in others if run not in plain], asked)
+    _towns(page, [run for run in runs if towns.is_town(run)], of_study)
+    _grids(page, [run for run in others if run not in plain], of_study)
     _fates(page, [run for run in others if is_of_trades(run)])
     _simulated(page, runs)
     if validation:

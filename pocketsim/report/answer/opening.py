@@ -10,6 +10,7 @@ from pocketsim.report.html.page import rendered
 from pocketsim.report.runs import choice
 from pocketsim.report.runs import metric_words as words
 from pocketsim.report.runs import points as places
+from pocketsim.report.runs.asked import Asked
 from pocketsim.report.runs.pooled import SCENARIO
 from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, by_scenario
 
@@ -17,15 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.report.html.page import Page
-    from pocketsim.report.runs.asked import Asked
     from pocketsim.report.runs.choice import Choice
     from pocketsim.report.runs.run import Run
 
 
-def title(runs: Sequence[Run], asked: Asked) -> str:
+def title(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> str:
     """Return what a page is called: the question that its author asks, else one made of the runs.
 
-    Raises UserError where what is asked for is not there.
+    `drawn` is what the first chart shows, None where there is nothing to show.
     """
     said = asked.question or next(
         (text for run in runs if (text := run.resolved.get("question", ""))), ""
@@ -36,16 +36,14 @@ def title(runs: Sequence[Run], asked: Asked) -> str:
     if len(named) > _MOST:
         named[_MOST - 1 :] = [f"{len(named) - _MOST + 1} scenarios more"]
     what = " and ".join(named)
-    drawn = choice.chosen(runs, asked)
     keys = _differing(drawn) if drawn and _is_one_answer(drawn) else []
     if drawn is None or not keys:
         return what
     return f"{what}: how does the {words.name(drawn.metric)} depend on {' and '.join(keys)}?"
 
 
-def add(page: Page, runs: Sequence[Run], asked: Asked) -> None:
-    """Append the first screen. Raises UserError where what is asked for is not there."""
-    drawn = choice.chosen(runs, asked)
+def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> None:
+    """Append the first screen."""
     is_one = drawn is not None and _is_one_answer(drawn)
     answer = rendered(
         "answer.html",
@@ -70,7 +68,7 @@ def _each(runs: Sequence[Run], asked: Asked) -> list[str]:
     """Return the first finding of each of some scenarios, a few at most."""
     found: list[str] = []
     for group in by_scenario(runs).values():
-        if len(found) < _MOST and (drawn := choice.chosen(group, asked)):
+        if len(found) < _MOST and (drawn := choice.chosen(group, Asked(axes=asked.axes))):
             found.append(f"{group[0].title}: {finding.sentences(drawn)[0]}")
     return found
 

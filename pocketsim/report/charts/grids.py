@@ -7,7 +7,7 @@ quantity has steps, points stand beside each other by name.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate import published
 from pocketsim.report.charts import theme
@@ -96,11 +96,17 @@ def chart(drawn: Choice) -> go.Figure:
 def _share_range(drawn: Choice) -> list[float]:
     """Return from where to where a share's axis goes: from none, to all where shares are large."""
     highs = [
-        (point.bounds(drawn.metric) or (0.0, point.mean(drawn.metric) or 0.0))[1]
+        (point.bounds(metric) or (0.0, point.mean(metric) or 0.0))[1]
+        for metric, *_ in _shown(drawn.metric)
         for point in drawn.points
     ]
-    top = min(1.0, _ROOM * max(highs))
-    return [-0.04 * top, 1.06 if top > _MOST_OF_ALL else top]
+    top = _ROOM * max(highs)
+    return [-0.04, 1.06] if top > _MOST_OF_ALL or not top else [-0.04 * top, top]
+
+
+def _shown(metric: str) -> tuple[tuple[str, str, dict[str, dict[str, Any]]], ...]:
+    """Return what is drawn of a metric: of success also what was in flight at the end."""
+    return FATES if metric == _SUCCESS else ((metric, "", FATES[0][2]),)
 
 
 def _lines(found: go.Figure, drawn: Choice, axis: Axis) -> None:
@@ -152,8 +158,7 @@ def _add(
 ) -> None:
     """Draw points at `x`: `what` is the line's name and its metric."""
     name, metric = what
-    shown = FATES if metric == _SUCCESS else ((metric, "", FATES[0][2]),)
-    for own, ending, look in shown:
+    for own, ending, look in _shown(metric):
         mean = [point.mean(own) or 0.0 for point in some]
         found.add_scatter(
             x=x,

@@ -162,8 +162,10 @@ def _colour(points: Sequence[Point], without: set[str], asked: Asked) -> str:
             reason = f"{asked.by!r} does not differ between the lines"
             _refuse(asked, "by", reason, asked.by, able)
         return by
-    if not able or TRANSPORT in able:
-        return TRANSPORT if able else ""
+    if not able:
+        return ""
+    if TRANSPORT in able:
+        return TRANSPORT
     values = {key: len({place[key].text for place in every if key in place}) for key in able}
     return min(able, key=lambda key: values[key])
 

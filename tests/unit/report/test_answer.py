@@ -35,6 +35,11 @@ def drawn(paths, **said):
     return found
 
 
+def titled(paths, asked):
+    runs = load(paths)
+    return opening.title(runs, choice.chosen(runs, asked), asked)
+
+
 def said(paths, **asked):
     return " ".join(finding.sentences(drawn(paths, **asked)))
 
@@ -151,11 +156,11 @@ def test_a_share_of_phones_is_one_linear_axis(tmp_path):
 
 def test_the_question_is_the_authors_or_made_of_what_differs(tmp_path):
     paths = [run(tmp_path / "made", rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.5))]
-    made = opening.title(load(paths), BY_RULE)
+    made = titled(paths, BY_RULE)
     assert made.endswith(": how does the share stored of what was sent depend on the rate?")
-    assert opening.title(load(paths), Asked(question="Why?")) == "Why?"
+    assert titled(paths, Asked(question="Why?")) == "Why?"
     asked = run(tmp_path / "own", question="What is lost?")
-    assert opening.title(load([asked]), BY_RULE) == "What is lost?"
+    assert titled([asked], BY_RULE) == "What is lost?"
 
 
 def test_key_numbers_are_three_to_five(tmp_path):
@@ -193,3 +198,25 @@ def test_the_page_begins_with_the_answer(tmp_path):
     assert order == sorted(order)
     assert main.index("What limits this.") < main.index('id="success"')
     assert re.findall(r'<h2 id="([\w-]+)"', html)[0] == "answer"
+
+
+def test_an_axis_of_small_shares_holds_every_line_with_its_intervals(tmp_path):
+    paths = [run(tmp_path, rate, lost=0.9) for rate in (2.0, 4.0)]
+    found = drawn(paths, metric="success_ratio")
+    many = {"value": 0.4, "mean": 0.4, "ci95_low": 0.35, "ci95_high": 0.45}
+    found.points[0].run.metrics["metrics"]["in_flight_ratio"].update(many)
+    low, high = grids.chart(found).layout.yaxis.range
+    for metric in ("success_ratio", "in_flight_ratio"):
+        for point in found.points:
+            assert low < point.mean(metric) <= point.bounds(metric)[1] < high
+    assert high < 1
+
+
+def test_what_is_asked_for_is_the_first_charts_alone(tmp_path):
+    """Where nothing is stored there are no round trips, so that of these nothing differs in x."""
+    key = "network.access.wifi.latency"
+    pairs = ((0.1, 0.0), (0.2, 1.0))
+    paths = [run(tmp_path, lost=lost, settings={key: at}) for at, lost in pairs]
+    page = tmp_path / "page.html"
+    write_report(paths, page, asked=Asked(x=key, metric="success_ratio"))
+    assert "falls from 100 %" in page.read_text()
