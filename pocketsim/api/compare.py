@@ -1,4 +1,4 @@
-"""How far two runs differ in a metric, how sure that is, and how many repetitions would tell.
+"""How far two runs differ in a metric, and in what their scenarios differ.
 
 Either side is a run, or several of one scenario, whose repetitions are taken together. What the
 scenarios of both differ in is said beside it.
@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from pocketsim.report.runs.difference import Difference, between
 from pocketsim.sim.base.errors import UserError
-from pocketsim.sim.base.t_interval import quantile, satterthwaite
-from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
@@ -23,81 +20,7 @@ if TYPE_CHECKING:
 
     from pocketsim.api.results import Run
 
-    Array = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The second run's mean of a metric less the first's, with a 95 % interval of Student's t.
-
-    `is_paired` where both have the same seed, and so random numbers in common, repetition by
-    repetition, as far as both have as many. The interval is that of the differences then, of Welch
-    otherwise, and infinite where there are fewer than two values. Where nothing scatters, as shares
-    that are 0 of all repetitions of one run and 1 of the other, it is of the runs' own intervals
-    (Newcombe, Statistics in Medicine 17, 1998, 873-890, method 10). `deviation` is what scatters:
-    the standard deviation of the differences, or of a value of each run taken from one another; nan
-    where values are too few. `p_value` is of a difference of 0, two-sided, nan where it is unknown;
-    `first_low` is the lower bound of the first mean, of Student's t.
-    """
-
-    metric: str
-    first_mean: float
-    second_mean: float
-    difference: float
-    ci95_low: float
-    ci95_high: float
-    is_paired: bool
-    deviation: float
-    p_value: float = math.nan
-    first_low: float = math.nan
-
-    @property
-    def is_clear_of_0(self) -> bool:
-        """Whether the interval does not hold 0."""
-        return self.ci95_low > 0 or self.ci95_high < 0
-
-    @property
-    def has_base(self) -> bool:
-        """Whether a ratio of the first mean says something: its interval does not hold 0."""
-        return bool(self.first_mean) and not self.first_low <= 0
-
-    @property
-    def ratio(self) -> float:
-        """The difference as a ratio of the first run's mean; nan where that is 0."""
-        return self.difference / self.first_mean if self.first_mean else math.nan
-
-    def repetitions_to_see(self, difference: float, power: float = 0.8) -> int | None:
-        """Return how many repetitions of each run would show a difference of this size.
-
-        So many that a test at 5 % finds it with probability `power`: of Student's t, by its
-        noncentral distribution, with the `deviation` that was found (Cohen 1988, chapter 2). None
-        where the deviation is not known, or more than a million would be needed.
-        """
-        if not math.isfinite(self.deviation) or not difference:
-            return None
-        found = _TWO
-        while self._power(difference, found) < power:  # doubles, then halves the step
-            found *= 2
-            if found > _MOST:
-                return None
-        low = found // 2
-        while found - low > 1 and found > _TWO:
-            middle = (low + found) // 2
-            low, found = (
-                (low, middle) if self._power(difference, middle) >= power else (middle, found)
-            )
-        return found
-
-    def _power(self, difference: float, repetitions: int) -> float:
-        """Return with what probability that many repetitions show such a difference."""
-        if self.deviation == 0:
-            return 1.0
-        from scipy import stats
-
-        freedom = repetitions - 1 if self.is_paired else 2 * (repetitions - 1)
-        bound = quantile(freedom)
-        shift = abs(difference) * math.sqrt(repetitions) / self.deviation
-        return float(stats.nct.sf(bound, freedom, shift) + stats.nct.cdf(-bound, freedom, shift))
+__all__ = ["Difference", "by_scenario", "compare", "differing"]
 
 
 def compare(first: Run | Sequence[Run], second: Run | Sequence[Run], metric: str) -> Difference:
@@ -107,41 +30,11 @@ def compare(first: Run | Sequence[Run], second: Run | Sequence[Run], metric: str
     them lacks the metric, or any value of it.
     """
     ours, theirs = _values(_several(first), metric), _values(_several(second), metric)
-    pairs = [key for key in ours if key in theirs]
-    both = [key for key in pairs if not math.isnan(ours[key] + theirs[key])]
-    is_paired = bool(both) and len(pairs) == min(len(ours), len(theirs))
-    if is_paired:
-        one, other = (np.array([side[key] for key in both]) for side in (ours, theirs))
-        deviation = _deviation(other - one)
-    else:
-        one, other = (_known(side) for side in (ours, theirs))
-        deviation = math.hypot(_deviation(one), _deviation(other))
-    means = float(one.mean()), float(other.mean())
-    difference = means[1] - means[0]
-    error, freedom = _error(one, other, is_paired=is_paired)
-    half = quantile(freedom) * error if 0 < error < math.inf else error
-    low, high = difference - half, difference + half
-    if half <= _ROUNDING * max(map(abs, means)):
-        low, high = _newcombe(first, second, metric, means)
-    return Difference(
-        *(metric, *means, difference, low, high, is_paired, deviation),
-        p_value=_p_value(difference, error, freedom),
-        first_low=student_t(one).low,
-    )
-
-
-def holm(found: Sequence[Difference]) -> list[float]:
-    """Return p values of several metrics, so adjusted that any below 0.05 is wrong in 5 % of cases.
-
-    Holm's (Scandinavian Journal of Statistics 6(2), 1979, 65-70): the k-th smallest of m is
-    multiplied by m - k + 1, and none is below a smaller one. One that is not known stays nan.
-    """
-    known = sorted((one.p_value, place) for place, one in enumerate(found) if one.p_value >= 0)
-    adjusted, most = [math.nan] * len(found), 0.0
-    for rank, (p_value, place) in enumerate(known):
-        most = max(most, min(1.0, p_value * (len(known) - rank)))
-        adjusted[place] = most
-    return adjusted
+    found = between(metric, ours, theirs)
+    if found.ci95_low < found.ci95_high:
+        return found
+    low, high = _newcombe(first, second, found)
+    return replace(found, ci95_low=low, ci95_high=high)
 
 
 def differing(first: Run, second: Run) -> list[tuple[str, Any, Any]]:
@@ -183,14 +76,6 @@ def _several(side: Run | Sequence[Run]) -> Sequence[Run]:
     return side if isinstance(side, Sequence) else [side]
 
 
-def _deviation(values: Array) -> float:
-    return float(values.std(ddof=1)) if values.size >= _TWO else math.nan
-
-
-def _known(side: dict[tuple[int, int], float]) -> Array:
-    return np.array([value for value in side.values() if not math.isnan(value)])
-
-
 def _values(runs: Sequence[Run], metric: str) -> dict[tuple[int, int], float]:
     """Return a metric's values by seed and number of the repetition's streams."""
     found = {
@@ -206,14 +91,14 @@ def _values(runs: Sequence[Run], metric: str) -> dict[tuple[int, int], float]:
 
 
 def _newcombe(
-    first: Run | Sequence[Run], second: Run | Sequence[Run], metric: str, means: tuple[float, float]
+    first: Run | Sequence[Run], second: Run | Sequence[Run], found: Difference
 ) -> tuple[float, float]:
     """Return the interval of a difference of means by those of both; nothing of pooled ones."""
-    difference = means[1] - means[0]
+    means, difference = (found.first_mean, found.second_mean), found.difference
     runs = (*_several(first), *_several(second))
     if len(runs) > _TWO:
         return difference, difference
-    bounds = [run.metrics["metrics"][metric] for run in runs]
+    bounds = [run.metrics["metrics"][found.metric] for run in runs]
     lows = [one["ci95_low"] for one in bounds if one["ci95_low"] is not None]
     highs = [one["ci95_high"] for one in bounds if one["ci95_high"] is not None]
     if min(len(lows), len(highs)) < _TWO:
@@ -223,30 +108,5 @@ def _newcombe(
     return difference - below, difference + above
 
 
-def _error(ours: Array, theirs: Array, *, is_paired: bool) -> tuple[float, float]:
-    """Return the standard error of a difference of means, and its degrees of freedom by Welch.
-
-    The error is infinite where there are fewer than two values.
-    """
-    if min(ours.size, theirs.size) < _TWO:
-        return math.inf, 1.0
-    if is_paired:
-        return _deviation(theirs - ours) / math.sqrt(ours.size), float(ours.size - 1)
-    squares = [_deviation(side) ** 2 / side.size for side in (ours, theirs)]
-    return math.sqrt(sum(squares)), satterthwaite(squares, [ours.size - 1, theirs.size - 1])
-
-
-def _p_value(difference: float, error: float, freedom: float) -> float:
-    from scipy import special
-
-    if not math.isfinite(error):
-        return math.nan
-    if not error:
-        return float(difference == 0)
-    return float(2 * special.stdtr(freedom, -abs(difference) / error))
-
-
-_TWO = 2  # values that have a variance
+_TWO = 2  # runs, and bounds of them
 _CHANCE = ("run.seed", "run.repetitions", "run.first_repetition")  # what runs may be pooled over
-_ROUNDING = 1e-12
-_MOST = 1 << 20

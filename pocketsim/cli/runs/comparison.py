@@ -15,8 +15,8 @@ from pocketsim.sim.base.errors import UserError, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.api.compare import Difference
     from pocketsim.api.results import Run
+    from pocketsim.report.runs.difference import Difference
 
 
 def sides(arguments: Sequence[str]) -> tuple[list[Run], list[Run]]:
@@ -57,7 +57,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Print how two sides differ, and in what their scenarios do, as text or JSON."""
-    from pocketsim.api.compare import holm
+    from pocketsim.report.runs.difference import holm
 
     adjusted = holm(found)
     rows = [_row(one, share, p_holm) for one, p_holm in zip(found, adjusted, strict=True)]

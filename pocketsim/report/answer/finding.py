@@ -1,7 +1,7 @@
 """The finding of a study as one or two sentences, each value with its 95 % interval.
 
-What differs beyond chance is told from what does not: two values differ where their intervals are
-apart. That is stricter than a test of their difference, which `pocketsim compare` makes.
+What differs beyond chance is told from what does not, as `choice.differ` says: repetitions with
+random numbers in common are compared in pairs, as `pocketsim compare` does.
 """
 
 from __future__ import annotations
@@ -9,16 +9,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.runs import metric_words as words
-from pocketsim.report.runs.choice import differ
+from pocketsim.report.runs.choice import are_apart, chosen, differ, paired
+from pocketsim.report.runs.run import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
+    from pocketsim.report.runs.asked import Asked
     from pocketsim.report.runs.choice import Choice, Line
     from pocketsim.report.runs.points import Axis
     from pocketsim.report.runs.pooled import Point
 
     Named = tuple[str, Point]
+
+
+def of_runs(run_dirs: Iterable[Path], asked: Asked) -> str:
+    """Return what complete run directories show, in a sentence or two; nothing without a metric.
+
+    Raises UserError where what is `asked` for is not there.
+    """
+    runs = load(run_dirs)
+    drawn = chosen(runs, asked) if runs else None
+    return " ".join(sentences(drawn)) if drawn else ""
 
 
 def sentences(choice: Choice) -> list[str]:
@@ -79,8 +92,18 @@ def _widest(choice: Choice, axis: Axis) -> str:
     low, high = max(reversed(apart), key=lambda ends: _gap(ends[0], ends[1], choice.metric))
     return (
         f"At {_at(high[1], axis)}, the {what} is {words.estimate(choice.metric, high[1])} with "
-        f"{high[0]} and {words.estimate(choice.metric, low[1])} with {low[0]}."
+        f"{high[0]} and {words.estimate(choice.metric, low[1])} with {low[0]}"
+        f"{_by_pairs(low[1], high[1], choice.metric)}."
     )
+
+
+def _by_pairs(low: Point, high: Point, metric: str) -> str:
+    """Return by how much values differ whose intervals overlap; nothing where these are apart."""
+    found = paired(low, high, metric)
+    if found is None or found.ci95_low <= 0 or are_apart(low, high, metric):
+        return ""
+    said = words.difference(metric, found.difference, found.ci95_low, found.ci95_high)
+    return f"; repetition by repetition, the difference is {said}"
 
 
 def _trends(choice: Choice, axis: Axis) -> list[str]:

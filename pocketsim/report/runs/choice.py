@@ -2,8 +2,8 @@
 
 The rules, where the author says nothing:
 
-* The metric is the first of the family's list (`METRICS`; a metric of one's own before them) whose
-  intervals at two points are apart; where there is none, the first that the runs have.
+* The metric is the first of the family's list (`METRICS`; a metric of one's own before them) that
+  differs between two points (`differ`); where there is none, the first that the runs have.
 * The horizontal axis is the quantity with the most steps; of several, the one that the study names
   first.
 * What else differs makes lines. A colour stands for a transport if several were run, else for what
@@ -13,11 +13,13 @@ The rules, where the author says nothing:
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.report.runs import points as places
 from pocketsim.report.runs import pooled
+from pocketsim.report.runs.difference import between
 from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, labels, short_key
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 from pocketsim.sim.metrics import custom_metrics
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.report.runs.asked import Asked
+    from pocketsim.report.runs.difference import Difference
     from pocketsim.report.runs.points import Axis, Place
     from pocketsim.report.runs.pooled import Point
     from pocketsim.report.runs.run import Run
@@ -76,8 +79,26 @@ def chosen(runs: Sequence[Run], asked: Asked) -> Choice | None:
 
 
 def differ(one: Point, other: Point, metric: str) -> bool:
-    """Return whether the intervals of a metric at two points are apart."""
+    """Return whether a metric differs at two points beyond chance.
+
+    Their intervals are apart, or that of the differences of repetitions with random numbers in
+    common does not hold 0.
+    """
+    if are_apart(one, other, metric):
+        return True
+    found = paired(one, other, metric)
+    return found is not None and found.is_clear_of_0 and math.isfinite(found.deviation)
+
+
+def are_apart(one: Point, other: Point, metric: str) -> bool:
+    """Return whether the intervals of a metric at two points have nothing in common."""
     return _is_below(one, other, metric) or _is_below(other, one, metric)
+
+
+def paired(one: Point, other: Point, metric: str) -> Difference | None:
+    """Return by how much `other` differs from `one`; None without random numbers in common."""
+    found = between(metric, one.by_draw(metric), other.by_draw(metric))
+    return found if found.is_paired else None
 
 
 def _is_below(one: Point, other: Point, metric: str) -> bool:

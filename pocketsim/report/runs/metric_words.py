@@ -52,6 +52,20 @@ def estimate(metric: str, point: Point) -> str:
     return f"{said} ({low} to {high})" if low != high else said
 
 
+def difference(metric: str, amount: float, low: float, high: float) -> str:
+    """Return a difference with its interval: "0.8 points (0.3 to 1.2)", "3 ms (1 to 5)"."""
+    if metric.endswith("_ratio"):
+        mean, least, most = (f"{100 * part:.2g}" for part in (amount, low, high))
+        return f"{mean} points ({least} to {most})"
+    return f"{value(metric, amount)} ({number(low)} to {number(high)})"
+
+
+def in_brackets(metric: str) -> str:
+    """Return the unit of a metric for the title of an axis: " (ms)"; nothing where it has none."""
+    unit = " %" if metric.endswith("_ratio") else _unit(metric)
+    return f" ({unit.strip()})" if unit else ""
+
+
 def _bare(metric: str, amount: float) -> str:
     return _percent(100 * amount) if metric.endswith("_ratio") else number(amount)
 

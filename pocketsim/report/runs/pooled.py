@@ -12,6 +12,7 @@ import numpy as np
 from pocketsim.report.runs import points as places
 from pocketsim.report.runs.points import Setting
 from pocketsim.sim.metrics import repetitions
+from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +67,16 @@ class Point:
         found = repetitions.interval_of_mean(metric, values, known[0].resolved)
         is_known = math.isfinite(found.low) and math.isfinite(found.high)
         return (found.low, found.high) if is_known else None
+
+    def by_draw(self, metric: str) -> dict[tuple[int, int], float]:
+        """Return the metric of each repetition by its seed and the number of its streams."""
+        return {
+            (run.resolved["run"]["seed"], streams_number(run.resolved["run"], repetition)): (
+                math.nan if value is None else value
+            )
+            for run in self._known(metric)
+            for repetition, value in enumerate(run.metrics["metrics"][metric]["values"])
+        }
 
     def _known(self, metric: str) -> list[Run]:
         return [run for run in self.runs if run.has(metric)]

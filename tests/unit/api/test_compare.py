@@ -12,8 +12,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from pocketsim.api import plot
-from pocketsim.api.compare import Difference, compare, differing, holm
+from pocketsim.api.compare import compare, differing
 from pocketsim.cli.runs import comparison
+from pocketsim.report.runs.difference import Difference, holm
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import of_runs
 

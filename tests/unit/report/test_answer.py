@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -220,3 +221,38 @@ def test_what_is_asked_for_is_the_first_charts_alone(tmp_path):
     page = tmp_path / "page.html"
     write_report(paths, page, asked=Asked(x=key, metric="success_ratio"))
     assert "falls from 100 %" in page.read_text()
+
+
+def told(path, values):
+    """Give a run these rates of stores, one for each repetition."""
+    file = path / "metrics.json"
+    content = json.loads(file.read_text())
+    own = {"values": values, "mean": sum(values) / len(values)}
+    content["metrics"]["store_rate_per_s"] |= {
+        **own,
+        "ci95_low": min(values),
+        "ci95_high": max(values),
+    }
+    file.write_text(json.dumps(content))
+    return path
+
+
+def test_repetitions_with_random_numbers_in_common_are_compared_in_pairs(tmp_path):
+    base = [1.0, 3.0, 5.0, 7.0, 9.0]
+    paths = [
+        told(run(tmp_path, rate, mode), [value + plus for value in base])
+        for rate in (2.0, 8.0)
+        for mode, plus in (("udp", 0.0), ("quic_keep", 0.1))
+    ]
+    text = said(paths, metric="store_rate_per_s")
+    assert "; repetition by repetition, the difference is 0.1/s (0.1 to 0.1)" in text
+    assert "it does not change beyond chance" in text
+
+
+def test_other_seeds_make_no_pairs(tmp_path):
+    base = [1.0, 3.0, 5.0, 7.0, 9.0]
+    paths = [
+        told(run(tmp_path, 8.0, mode, seed=seed), [value + plus for value in base])
+        for seed, mode, plus in ((1, "udp", 0.0), (2, "quic_keep", 0.1))
+    ]
+    assert "does not differ beyond chance" in said(paths, metric="store_rate_per_s")
