@@ -1,6 +1,7 @@
 """The report's figures of runs, one of devices, as plotly figures: to show, change and save.
 
 Those of runs take one scenario's and find the horizontal axis from what differs between them.
+`paper` is for print, by matplotlib.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from pocketsim.report.charts import devices as _devices
 from pocketsim.report.charts import grids, indices, latency, rates
+from pocketsim.report.paper import answer_figure as _answer_figure
 from pocketsim.report.runs import run as reported
+from pocketsim.report.runs.asked import Asked as _Asked
 from pocketsim.report.sections import fates as _fates
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from pocketsim.api.profile_stats import DeviceComparison
     from pocketsim.api.results import Run
+    from pocketsim.report.paper.answer_figure import AnswerFigure
 
 __all__ = [
     "devices",
@@ -28,6 +32,7 @@ __all__ = [
     "distributions",
     "fates",
     "metric",
+    "paper",
     "round_trips",
     "send_and_store",
     "sensitivity",
@@ -99,6 +104,19 @@ def sensitivity(found: pd.DataFrame) -> go.Figure:
 def devices(found: DeviceComparison) -> go.Figure:
     """Return each number of devices as a ratio of the first one's, with its 95 % interval."""
     return _devices.chart(found.first, found.ratios)
+
+
+def paper(runs: Iterable[Run], metric: str = "", *, x: str = "", by: str = "") -> AnswerFigure:
+    """Return one figure of one metric for a paper: 3.5 in wide, with caption and methods.
+
+    `x` and `by` are key paths: the horizontal axis, and what has a colour for each value. What is
+    left out is chosen as for a report's first chart (docs/studies.md). `save(folder)` writes SVG,
+    PDF, CSV, caption, methods and bibliography; `draw()` returns matplotlib's figure, to change.
+    Raises UserError where the runs have no such metric or key, EnvironmentMissingError without
+    matplotlib.
+    """
+    asked = _Asked(question="", metric=metric, x=x, by=by)
+    return _answer_figure.of_runs((run.directory for run in runs), asked)
 
 
 def _series(runs: Iterable[Run]) -> list[reported.Series]:

@@ -136,6 +136,18 @@ class Runs(Sequence[Run]):
     def __repr__(self) -> str:
         return f"<{len(self)} run{'' if len(self) == 1 else 's'}>"
 
+    def finding(self, metric: str = "", *, x: str = "", by: str = "") -> str:
+        """Return what the runs show, in a sentence or two: as a report's first screen says it.
+
+        `x` and `by` are key paths: the quantity that changes, and what is compared. What is left
+        out is chosen by rule (docs/studies.md). Raises UserError where no run has them.
+        """
+        from pocketsim.report.answer import finding
+        from pocketsim.report.runs.asked import Asked
+
+        asked = Asked(metric=metric, x=x, by=by)
+        return finding.of_runs([run.directory for run in self], asked)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table: one row for each run and repetition.
 

@@ -174,6 +174,17 @@ class Study:
             file=str(self.file),
         )
 
+    @property
+    def finding(self) -> str:
+        """What the finished runs whose directories are kept show, in a sentence or two.
+
+        It is the report's: of the metric, axis and colour that `asked` names, others by rule. It is
+        empty where no run is there. Raises UserError where no run has what is asked for.
+        """
+        from pocketsim.report.answer import finding
+
+        return finding.of_runs([run.directory for run in self.runs], self.asked)
+
     def to_frame(self) -> pd.DataFrame:
         """Return what was found as a tidy table: a row for each run that is there and repetition.
 

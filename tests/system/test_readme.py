@@ -60,7 +60,8 @@ SHORT = {
         "sweep run sweep.toml --out swept; sweep status sweep.toml --out swept --watch"
     ],
     "pocketsim sweep report": [
-        f"sweep run grid.toml --out grid; sweep report grid.toml --out grid -o page.html {SHOWN}"
+        f"sweep run grid.toml --out grid; sweep report grid.toml --out grid -o page.html {SHOWN}",
+        f"sweep run grid.toml --out grid; sweep report grid.toml --out grid --paper one {SHOWN}",
     ],
     "pocketsim sensitivity": [
         "sweep run design.toml; sensitivity design.toml --metric rtt_ms_p50 -o page.html"

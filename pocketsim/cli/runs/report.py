@@ -41,43 +41,44 @@ X = Annotated[str, typer.Option("--x", help="Key path of its horizontal axis.", 
 By = Annotated[
     str, typer.Option("--by", help="Key path that has a colour for each value.", metavar="KEY")
 ]
+Paper = Annotated[
+    Path | None,
+    typer.Option(
+        "--paper",
+        help="Folder to write figures for a paper to (SVG, PDF, CSV), and its methods.",
+        metavar="DIR",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files in DIR that were changed.")]
 
 
 def report(  # noqa: PLR0913, PLR0917 - each is an option
     runs: RunDirectories,
     out: Annotated[Path | None, output("HTML file to write; report.html without --paper.")] = None,
     plotly_js: PlotlyJs = None,
-    paper: Annotated[
-        Path | None,
-        typer.Option(
-            "--paper",
-            help="Folder to write figures for a paper to (SVG, PDF, CSV), and its methods.",
-            metavar="DIR",
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files in DIR that were changed.")
-    ] = False,
+    paper: Paper = None,
+    force: Force = False,
     metric: Metric = "",
     x: X = "",
     by: By = "",
 ) -> None:
     """Write one self-contained HTML page about some runs, or figures of them for a paper.
 
+    With --metric, --x or --by, --paper writes the one figure that these describe.
     What --paper finds in its folder and did not write, or what was changed since, is yours:
     without --force nothing is written there then, exit 2.
     """
+    from pocketsim.report.runs.asked import BY_RULE
+
     directories = list(dict.fromkeys(found for path in runs for found in complete(path)))
+    asked = BY_RULE.with_options(metric=metric, x=x, by=by)
     page = out or (None if paper else Path("report.html"))
     if page:
         output_paths.check_outside_runs(page)
     if paper:
-        output_folder.check(paper)
-        _write_paper(directories, paper, force=force)
+        write_paper(directories, paper, asked if asked.options else None, force=force)
     if page:
-        from pocketsim.report.runs.asked import BY_RULE
-
-        write_page(directories, page, plotly_js, BY_RULE.with_options(metric=metric, x=x, by=by))
+        write_page(directories, page, plotly_js, asked)
 
 
 def write_page(
@@ -93,11 +94,20 @@ def write_page(
     output_paths.tell(page)
 
 
-def _write_paper(directories: Sequence[Path], folder: Path, *, force: bool) -> None:
-    from pocketsim.report.paper import paper_files
+def write_paper(
+    directories: Sequence[Path], folder: Path, asked: Asked | None, *, force: bool
+) -> None:
+    """Write a folder for a paper, and tell where it is: the figure that is asked for, or all."""
+    from pocketsim.report.paper import answer_figure, paper_files
 
+    output_folder.check(folder)
+    files = (
+        paper_files.files(directories)
+        if asked is None
+        else answer_figure.of_runs(directories, asked).files()
+    )
     with output_paths.writing(folder):
-        output_folder.write(folder, paper_files.files(directories), force=force)
+        output_folder.write(folder, files, force=force)
     output_paths.tell(folder)
 
 

@@ -1,4 +1,4 @@
-"""`sweep report`: one page about the runs of a sweep."""
+"""`sweep report`: one page about the runs of a sweep, or one figure for a paper."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ from pocketsim.cli.ui.options import Out, output
 
 def report(  # noqa: PLR0913, PLR0917 - each is an option
     file: SweepFile,
-    page: Annotated[Path, output("HTML file to write.", "PAGE", "--page")] = Path("report.html"),
+    page: Annotated[
+        Path | None, output("HTML file to write; report.html without --paper.", "PAGE", "--page")
+    ] = None,
     plotly_js: run_report.PlotlyJs = None,
+    paper: run_report.Paper = None,
+    force: run_report.Force = False,
     metric: run_report.Metric = "",
     x: run_report.X = "",
     by: run_report.By = "",
     out: Out = OUT,
     shard: Shard = WHOLE,
 ) -> None:
-    """Write one HTML page about the runs of a sweep that are there.
+    """Write one HTML page about the runs of a sweep that are there, or one figure for a paper.
 
+    The figure is the page's first chart, with its caption, data and a methods paragraph.
     Runs of which only metrics were kept have no page.
     """
     study = study_of(file, out, shard)
@@ -42,4 +47,7 @@ def report(  # noqa: PLR0913, PLR0917 - each is an option
         console.fail(f"no run has a directory; {remedy}")
         raise typer.Exit(EXIT_SOME_LACK)
     asked = study.asked.with_options(metric=metric, x=x, by=by)
-    run_report.write_page(directories, page, plotly_js, asked)
+    if paper:
+        run_report.write_paper(directories, paper, asked, force=force)
+    if page or not paper:
+        run_report.write_page(directories, page or Path("report.html"), plotly_js, asked)

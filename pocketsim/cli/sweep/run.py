@@ -72,6 +72,7 @@ def run(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Run the missing runs of a sweep; prints all run directories that exist then.
 
+    The finding, as its report begins with it, goes to stderr.
     Exit 4 if some runs failed, were left for want of time, or are still being run by another
     process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
     directories.
@@ -111,6 +112,8 @@ def run(  # noqa: PLR0913 - each is an option
             console.data(path)
     if lacking:
         raise typer.Exit(EXIT_SOME_LACK)
+    if keep == "events" and shard == WHOLE and not as_json and console.level() >= 0:
+        console.say(study.finding)
 
 
 def _kept(study: Study, row: Mapping[str, Any]) -> str:

@@ -54,7 +54,7 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
     page.add(answer)
     if drawn and is_one and len(drawn.points) > 1:
         page.section("answer", "The answer as a chart")
-        page.figures([(words.title(drawn.metric), _caption(drawn), grids.chart(drawn))])
+        page.figures([(words.title(drawn.metric), caption(drawn), grids.chart(drawn))])
     page.add(rendered("limits.html", limits=limits.sentences(drawn, runs)))
 
 
@@ -73,7 +73,8 @@ def _each(runs: Sequence[Run], asked: Asked) -> list[str]:
     return found
 
 
-def _caption(drawn: Choice) -> str:
+def caption(drawn: Choice) -> str:
+    """Return what bars of a choice's chart are, and what moves along with its horizontal axis."""
     counts = sorted({point.repetitions for point in drawn.points})
     several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     bars = (

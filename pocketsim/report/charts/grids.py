@@ -80,7 +80,7 @@ def of_metric(runs: Sequence[Run], metric: str) -> go.Figure:
 def chart(drawn: Choice) -> go.Figure:
     """Return the chart of a choice: lines over an axis, or points beside each other."""
     title, _ = METRICS.get(drawn.metric, (words.title(drawn.metric), ""))
-    found = theme.figure(_title(drawn), title)
+    found = theme.figure(axis_title(drawn), title)
     if drawn.metric.endswith("_ratio"):
         found.update_yaxes(range=_share_range(drawn), tickformat=".0%")
     else:
@@ -110,17 +110,24 @@ def _shown(metric: str) -> tuple[tuple[str, str, dict[str, dict[str, Any]]], ...
 
 
 def _lines(found: go.Figure, drawn: Choice, axis: Axis) -> None:
-    groups = list(dict.fromkeys(line.group for line in drawn.lines))
-    colours = dict(zip(groups, theme.colours(len(groups)), strict=True))
-    of_group = {group: [line for line in drawn.lines if line.group == group] for group in groups}
-    for line in drawn.lines:
-        dash = theme.dashes(len(drawn.lines))[_place(line, drawn, of_group)]
-        look = {"color": colours[line.group], "dash": dash}
+    for line, look in zip(drawn.lines, looks(drawn), strict=True):
         x = [axis.at(point.place) for point in line.points]
         _add(found, x, line.points, (line.name, drawn.metric), look)
     _printed(found, drawn, axis)
     if axis.is_log:
         found.update_xaxes(**theme.log_ticks([axis.at(point.place) for point in drawn.points]))
+
+
+def looks(drawn: Choice) -> list[dict[str, str]]:
+    """Return `color` and `dash` of each line: a colour for a group, dashes within it."""
+    groups = list(dict.fromkeys(line.group for line in drawn.lines))
+    colours = dict(zip(groups, theme.colours(len(groups)), strict=True))
+    of_group = {group: [line for line in drawn.lines if line.group == group] for group in groups}
+    dashes = theme.dashes(len(drawn.lines))
+    return [
+        {"color": colours[line.group], "dash": dashes[_place(line, drawn, of_group)]}
+        for line in drawn.lines
+    ]
 
 
 def _place(line: Line, drawn: Choice, of_group: dict[str, list[Line]]) -> int:
@@ -130,7 +137,8 @@ def _place(line: Line, drawn: Choice, of_group: dict[str, list[Line]]) -> int:
     return of_group[line.group].index(line)
 
 
-def _title(drawn: Choice) -> str:
+def axis_title(drawn: Choice) -> str:
+    """Return what the horizontal axis of a choice is called, with its unit."""
     axis = drawn.axis
     if axis is None:
         return ""
@@ -172,7 +180,8 @@ def _add(
         )
 
 
-def _printed(found: go.Figure, drawn: Choice, axis: Axis) -> None:
+def published_dots(drawn: Choice, axis: Axis) -> list[tuple[float, float, str]]:
+    """Return place, value and identifier of each published figure that a chart's points answer."""
     _, unit = METRICS.get(drawn.metric, ("", ""))
     rows = [
         row for row in published.rows() if row.target.metric == drawn.metric and row.unit == unit
@@ -180,13 +189,17 @@ def _printed(found: go.Figure, drawn: Choice, axis: Axis) -> None:
     dots = [
         (axis.at(point.place), row.value, row.id)
         for row in rows
-        if row.target.statistic == "mean"
+        if row.target.statistic == "mean" and row.value is not None
         for point in drawn.points
         if row.target.rate_min_per_s <= point.run.rate_per_s <= row.target.rate_max_per_s
         if answers(point.run, row.target)
     ]
-    if dots:
-        x, y, text = zip(*dict.fromkeys(dots), strict=True)  # several lines answer one row
+    return list(dict.fromkeys(dots))  # several lines answer one row
+
+
+def _printed(found: go.Figure, drawn: Choice, axis: Axis) -> None:
+    if dots := published_dots(drawn, axis):
+        x, y, text = zip(*dots, strict=True)
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
         found.add_scatter(x=x, y=y, text=text, mode="markers", name="published", marker=marker)
 

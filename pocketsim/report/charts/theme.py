@@ -32,6 +32,8 @@ BASIS_COLOURS = {
 }
 GOOD, BAD, NEUTRAL = "#0b7a5a", "#b3261e", "#5b6875"
 
+_LABELS = 14  # numbers of four digits that fit beside each other under half a page
+
 # Dragging zooms and a double click resets; the row of buttons would cover the chart's top.
 PLOT_OPTIONS = {
     "responsive": True,
@@ -136,10 +138,10 @@ def make_room(chart: go.Figure) -> None:
     chart.update_layout(height=chart.layout.height + more_px, margin=margin)
 
 
-def log_ticks(values: list[float]) -> dict[str, Any]:
-    """Return an axis that is logarithmic and labelled at `values`, thinned so as not to touch."""
+def log_ticks(values: list[float], most: int = _LABELS) -> dict[str, Any]:
+    """Return an axis that is logarithmic and labelled at `values`, at most so many of them."""
     shown = sorted({value for value in values if value > 0})
-    apart = (shown[-1] / shown[0]) ** (1 / _LABELS) if shown else 1.0
+    apart = (shown[-1] / shown[0]) ** (1 / most) if shown else 1.0
     kept: list[float] = []
     for value in shown:
         if not kept or value / kept[-1] >= apart:
@@ -170,4 +172,3 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _LEGEND_PX, _SYMBOL_PX, _LETTER_PX, _ROW_PX = 400, 50, 6, 19
 NAME_LETTERS = 24
 _ROWS = 2  # rows of a legend that fit below a chart as it is
-_LABELS = 14  # numbers of four digits that fit beside each other under half a page

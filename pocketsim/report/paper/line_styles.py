@@ -40,6 +40,11 @@ def line_styles(traces: Sequence[Any]) -> list[LineStyle]:
     ]
 
 
+def of_line(colour: str, dash: str, place: int) -> LineStyle:
+    """Return the style of a line of that colour and dash, the one at `place` of a figure."""
+    return LineStyle(colour, _LINES[dash], _MARKERS[place % len(_MARKERS)], is_open=False, hatch="")
+
+
 def _kind(trace: Any) -> tuple[str, str]:
     return _colour(trace), _dash(trace)
 

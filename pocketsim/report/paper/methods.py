@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.validate import published
 from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.page_layout import BARS
+from pocketsim.report.paper import prose
 from pocketsim.report.paper.prose import Cite, Code, joined
 from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.points import Setting, listed
@@ -38,6 +39,16 @@ def paragraph(runs: Sequence[Run]) -> list[Piece]:
         *_compared(runs),
         *_not_validated(runs),
     ]
+
+
+def files(runs: Sequence[Run]) -> dict[str, str]:
+    """Return the paragraph in Markdown and in LaTeX, and the works that it cites, by file name."""
+    pieces = paragraph(runs)
+    return {
+        "methods.md": prose.markdown(pieces),
+        "methods.tex": prose.latex(pieces),
+        "references.bib": prose.bibliography(pieces, joined(versions(runs, "pocketsim"))),
+    }
 
 
 def versions(runs: Sequence[Run], name: str) -> list[str]:

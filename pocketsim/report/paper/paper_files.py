@@ -28,15 +28,10 @@ def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:
     print_figures.check()
     runs = load(run_dirs)
     charts = arranged(runs).charts
-    pieces = methods.paragraph(runs)
     texts = {
         **{f"{_name(one)}.csv": data_csv(one.chart) for one in charts},
         "captions.md": "".join(map(_caption, charts)),
-        "methods.md": prose.markdown(pieces),
-        "methods.tex": prose.latex(pieces),
-        "references.bib": prose.bibliography(
-            pieces, prose.joined(methods.versions(runs, "pocketsim"))
-        ),
+        **methods.files(runs),
     }
     drawn = {
         f"{_name(one)}{suffix}": content

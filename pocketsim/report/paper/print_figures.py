@@ -44,7 +44,7 @@ def pictures(
     """
     with style():
         figure = drawn(chart, caption, width_in)
-        return {f".{form}": _saved(figure, form) for form in forms}
+        return {f".{form}": saved(figure, form) for form in forms}
 
 
 def picture(chart: go.Figure, form: str) -> bytes:
@@ -86,14 +86,16 @@ def drawn(chart: go.Figure, caption: str, width_in: float) -> Figure:
     words = caption, int(_LETTERS_PER_IN * width_in)
     for side, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         _arrange(axes, axis, chart.layout[f"{side}axis"], places[side], words)
-    _legend(figure, chart, handles)
+    if len(handles) >= (1 if chart.layout.showlegend else 2):
+        legend_below(figure, handles)
     _thin(figure, axes)
     for note, shape in zip(chart.layout.annotations, chart.layout.shapes, strict=False):
         _note(axes, note, shape)
     return figure
 
 
-def _saved(figure: Figure, form: str) -> bytes:
+def saved(figure: Figure, form: str) -> bytes:
+    """Return a figure as a file, "svg" or "pdf", without a date; within `style`."""
     file = io.BytesIO()
     figure.savefig(file, format=form, metadata=_METADATA[form])
     return file.getvalue()
@@ -151,7 +153,7 @@ def _traces(axes: Axes, chart: go.Figure, places: Mapping[str, Places]) -> list[
         else:
             handle = _boxes(axes, trace, style, places["x"], (boxes.index(trace), len(boxes)))
         if trace.name and trace.showlegend is not False and len(trace.x):
-            found.append((handle, _lines(trace.name, _NAME_LETTERS)))
+            found.append((handle, in_lines(trace.name, _NAME_LETTERS)))
     return found
 
 
@@ -216,7 +218,7 @@ def _arrange(axes: Axes, axis: Axis, asked: Any, places: Places, words: tuple[st
     caption, letters = words
     is_x = axis is axes.xaxis
     title = asked.title.text or ("" if places else caption)
-    axis.set_label_text(_lines(title.replace("<br>", " "), letters if is_x else _UPRIGHT_LETTERS))
+    axis.set_label_text(in_lines(title.replace("<br>", " "), letters if is_x else _UPRIGHT_LETTERS))
     if asked.showgrid is not False and not (places and is_x):
         axis.grid(visible=True, color=_GRID, linewidth=0.6)
     if asked.type == "log":
@@ -228,7 +230,7 @@ def _arrange(axes: Axes, axis: Axis, asked: Any, places: Places, words: tuple[st
         # Beside each other they share the width.
         room = max(_SHORTEST, letters // len(places)) if is_x else letters
         room = min(theme.NAME_LETTERS, room)
-        names = [_lines(name.replace("<br>", " "), room) for name in places]
+        names = [in_lines(name.replace("<br>", " "), room) for name in places]
         axis.set_ticks(list(places.values()), names)
         axis.set_tick_params(length=0)
     else:
@@ -268,10 +270,8 @@ def _ticks(axis: Axis, asked: Any) -> None:
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{suffix}"))
 
 
-def _legend(figure: Figure, chart: go.Figure, handles: Sequence[Handle]) -> None:
-    """Name what is drawn below it, in as many columns as fit; what stands alone needs no name."""
-    if len(handles) < (1 if chart.layout.showlegend else 2):
-        return
+def legend_below(figure: Figure, handles: Sequence[Handle]) -> None:
+    """Name what is drawn below it, in as many columns as fit; the plot keeps its height."""
     for columns in range(min(len(handles), _COLUMNS), 0, -1):
         legend = figure.legend(
             *zip(*handles, strict=True), loc="outside lower center", ncols=columns, frameon=False
@@ -280,7 +280,6 @@ def _legend(figure: Figure, chart: go.Figure, handles: Sequence[Handle]) -> None
         if columns == 1 or extent.width <= figure.bbox.width:
             break
         legend.remove()
-    # The plot keeps its height.
     figure.set_figheight(figure.get_figheight() + extent.height / figure.dpi)
 
 
@@ -323,7 +322,8 @@ def _or(value: Any, otherwise: float) -> Any:
     return otherwise if value is None else value
 
 
-def _lines(text: str, letters: int) -> str:
+def in_lines(text: str, letters: int) -> str:
+    """Return text in lines of so many letters; no word is broken."""
     return "\n".join(textwrap.wrap(text, letters, break_long_words=False))
 
 
