@@ -220,7 +220,8 @@ build/.system: tools/bootstrap.sh
 	@touch $@
 
 .venv/.packages: build/.system pyproject.toml uv.lock
-	$(UV) sync --frozen --no-install-project --extra fit
+	@echo "installing Python packages (some 300 MB)" >&2
+	$(UV) sync --quiet --frozen --no-install-project --extra fit
 	@touch $@
 
 # What builds the pages, beside what is there.
@@ -229,7 +230,8 @@ build/.system: tools/bootstrap.sh
 	@touch $@
 
 .venv/.engine: .venv/.packages pyproject.toml $(ENGINE_SOURCES)
-	@echo "building the engine (some minutes)" >&2
+	@echo "building the engine (three minutes on two cores)" >&2
+	$(BIN)/python -m tools.engine
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
 

@@ -66,7 +66,8 @@ class Meter:
     def line(self, now_s: float) -> str:
         """Return where things stand at `now_s`, and how long the rest may take."""
         took_s = now_s - self.started_s
-        text = f"{self.done:.3g} of {self.total} repetitions in {span(took_s)}"
+        done = f"{self.done:.2g}" if self.total < _MANY else f"{self.done:.0f}"
+        text = f"{done} of {self.total} repetitions in {span(took_s)}"
         if self.done > 0:
             text += f", {span(took_s / self.done * (self.total - self.done))} left"
         if speed := self.speed(now_s):
@@ -160,5 +161,6 @@ def _is_notebook() -> bool:
     return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
 
 
+_MANY = 10  # repetitions of which shares are not told
 # A rate of 999.6 thousand is a million in two digits.
 _WORDS = ((999_500.0, " million"), (999.5, " thousand"), (1.0, ""))
