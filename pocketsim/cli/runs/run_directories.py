@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import nearest_file
 from pocketsim.sim.run import rundir
 
 RunDirectories = Annotated[
@@ -19,6 +20,8 @@ RunDirectories = Annotated[
 def complete(path: Path, *, several: bool = True) -> list[Path]:
     """Return `path`, or the run directories in it: a scenario's folder, or one of those."""
     found = rundir.runs_in(path) if several or rundir.is_run(path) else []
+    if not path.exists():
+        raise ScenarioError(path, "", "no such folder", nearest_file(path, folders=True))
     if not found:
         raise ScenarioError(path, "", "not a run directory (no metrics.json)")
     return found

@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from pocketsim.sim.base import files, units
-from pocketsim.sim.base.errors import ScenarioError, nearest, shown
+from pocketsim.sim.base.errors import ScenarioError, did_you_mean, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +145,8 @@ def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
         return _wrong_length(kind, context, value), []
     if kind in _TYPE_NAMES:
         what = _TYPE_NAMES[kind].format(**context)
-        return f"must be {what}, not {_quoted(value)}", []
+        meant = did_you_mean(_as_number(value)) if kind == "float_type" else ""
+        return f"must be {what}, not {_quoted(value)}{meant}", []
     # Of numbers out of bounds; of anything else the beginning says what should.
     said = details["msg"].removeprefix("Input should ")
     return f"should {said}, not {_quoted(value)}", []
@@ -158,6 +159,15 @@ def _wrong_length(kind: str, context: Mapping[str, Any], value: Any) -> str:
         return "must not be empty"
     most = "at least" if key == "min_length" else "at most"
     return f"must have {most} {bound} {counted}, not {len(value)}"
+
+
+def _as_number(value: object) -> str | None:
+    """Return the number that a text holds, as it is to be written: "1%" is 0.01."""
+    found = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    number, is_percent = float(found[1]), bool(found[2])
+    return f"{number / 100 if is_percent else number:.12g}"
 
 
 def _quoted(value: object) -> str:
@@ -191,6 +201,7 @@ _LENGTHS = {
 _LARGEST_FACTOR = 1e6  # from a nanosecond to a millisecond, and no cost becomes infinite
 _LONGEST_REASON = 400  # our own words with what they quote
 _NOTHING = object()
+_NUMBER = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)\s*(%?)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 

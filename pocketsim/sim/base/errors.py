@@ -112,11 +112,12 @@ def room_for(path: Path) -> Iterator[None]:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most like `word`, or None when none other is alike."""
+    """Return the candidate most like `word`, else the only one that begins so, or None."""
     others = [candidate for candidate in candidates if candidate != word]
     # To compare takes time that grows with both lengths, and nothing alike is as long as this.
     matches = difflib.get_close_matches(word[:_LONGEST_PATH], others, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    begun = [candidate for candidate in others if len(word) > 1 and candidate.startswith(word)]
+    return matches[0] if matches else begun[0] if len(begun) == 1 else None
 
 
 def choices(word: str, known: Iterable[str], listed_by: str) -> str:

@@ -257,11 +257,13 @@ def _spelled(place: _Place) -> str:
     return key_path(parts[::-1])
 
 
-def nearest_file(path: Path) -> str | None:
-    """Return the file in the same folder that has a name much like this one's, if there is one."""
+def nearest_file(path: Path, *, folders: bool = False) -> str | None:
+    """Return the file, or folder, beside `path` that has a name much like its own, if any."""
     with contextlib.suppress(OSError):
         found = [
-            sibling.name for sibling in sorted(path.parent.iterdir()) if _is_alike(sibling, path)
+            sibling.name
+            for sibling in sorted(path.parent.iterdir())
+            if (sibling.is_dir() if folders else sibling.is_file()) and _is_alike(sibling, path)
         ]
         best = difflib.get_close_matches(path.name, found, n=1, cutoff=0.0)
         return str(path.parent / best[0]) if best else None
@@ -271,7 +273,7 @@ def nearest_file(path: Path) -> str | None:
 def _is_alike(one: Path, other: Path) -> bool:
     """Tell whether two names are nearly the same; an extension that they share says nothing."""
     stems = (one.stem, other.stem)
-    if one.name == other.name or max(map(len, stems)) > _LONGEST_NAME or not one.is_file():
+    if one.name == other.name or max(map(len, stems)) > _LONGEST_NAME:
         return False
     if one.suffix != other.suffix:
         return one.stem == other.stem

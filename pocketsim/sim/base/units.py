@@ -17,6 +17,8 @@ from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 
+from pocketsim.sim.base.errors import did_you_mean
+
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,3})?"
 _NUMBER = rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"
 _ZERO = rf"(?:0+\.?0*|\.0+){_EXPONENT}"
@@ -116,7 +118,15 @@ class Dimension:
         for other in DIMENSIONS:
             if suffix in other.suffixes:
                 return f"{text!r} is a {other.name}; {valid}"
-        return f"{text!r} has unknown unit {suffix!r}; {valid}"
+        return f"{text!r} has unknown unit {suffix!r}; {valid}{did_you_mean(self._nearest(suffix))}"
+
+    def _nearest(self, suffix: str) -> str | None:
+        """Return the unit that is spelt as `suffix` but for its case, or that this begins with."""
+        for known in self.suffixes:
+            if known.lower() == suffix.lower():
+                return known
+        able = [known for known in self.suffixes if suffix.startswith(known)]
+        return max(able, key=len, default=None)
 
 
 def _scale(**factors: str) -> Mapping[str, Fraction]:
