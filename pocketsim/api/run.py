@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.sim.run.runner import Progress, Task
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 
 def run(

@@ -35,7 +35,7 @@ def run(  # noqa: PLR0913 - each is an option
     files and libraries that the scenario names are run: those outside its folder after a yes.
     """
     from pocketsim.sim.run import results, runner
-    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.load import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
     document = load(document_file(file, "scenario"), from_here(changes))

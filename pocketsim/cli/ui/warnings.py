@@ -9,7 +9,7 @@ from pocketsim.cli.ui import console
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 
 def warn(documents: Iterable[Document]) -> None:

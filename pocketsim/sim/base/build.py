@@ -44,7 +44,11 @@ def build_digest() -> str:
         digest.update(name.encode() + b"\0" + path.read_bytes())
     digest.update((_PACKAGE / "devices/transport_options.json").read_bytes())
     engine = engine_file()
-    digest.update(engine.read_bytes() if engine else b"no engine")
+    if engine is None:
+        digest.update(b"no engine")
+    else:
+        with engine.open("rb") as file:  # in parts: it is tens of megabytes
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()[:12]
 
 
@@ -64,11 +68,12 @@ def versions(*more: str, simgrid: bool = False) -> dict[str, str]:
 
 def sources() -> list[Path]:
     """Return the Python files that a run depends on, sorted."""
-    left_out = [_PACKAGE / name for name in NOT_OF_A_RUN]
+    left_out = tuple(f"{_PACKAGE / name}" for name in NOT_OF_A_RUN)
+    folders = tuple(f"{name}/" for name in left_out)
     return sorted(
         path
         for path in _PACKAGE.rglob("*.py")
-        if not any(path.is_relative_to(out) for out in left_out)
+        if str(path) not in left_out and not str(path).startswith(folders)
     )
 
 

@@ -24,7 +24,8 @@ from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.backend import Backend, LocalBackend
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.scenario import Document, load, point_values
+from pocketsim.sim.scenario import point_values
+from pocketsim.sim.scenario.load import Document, load
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:

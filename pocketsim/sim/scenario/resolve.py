@@ -48,9 +48,10 @@ if TYPE_CHECKING:
         Shipped,
         ShippedImplementation,
     )
-    from pocketsim.sim.scenario import Document, Scenario
     from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.resolved import (
         Churn,
         ChurnFile,
