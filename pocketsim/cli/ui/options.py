@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from pocketsim.api.documents import catalog
-from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui import completion, console
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import at_home
 
@@ -88,6 +88,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def called(*, quiet: bool, verbose: bool, **named: Any) -> None:
+        from pocketsim.cli.ui import output_paths
+
         say_as_asked(quiet, verbose)
         named = {name: _at_home(value) for name, value in named.items()}
         out = named.get("out")

@@ -45,7 +45,9 @@ key_path, read_json, read_toml = files.key_path, files.read_json, files.read_tom
 class Section(BaseModel):
     """A table of a document: immutable, strict about types, closed to unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, validate_default=True, defer_build=True
+    )
 
     is_one_number: ClassVar[bool] = False
     """Whether the section is a number with its uncertainty: one unit holds for all of it."""

@@ -4,7 +4,8 @@ SimGrid allows one engine per process, for good, and may abort the process; a fo
 its own and costs milliseconds, where a new Python costs half a second. Three kinds of process live
 here, each with one thread, since a fork has only the thread that made it:
 
-* the *server* loads what every job needs and forks a slot for each socket that it is handed on stdin;
+* the *server* loads what every job needs, and forks a slot for each socket that it is handed on
+  stdin;
 * a *slot* takes one job after another from its socket, loads what else such jobs need, forks for
   each, and tells how that ended;
 * a *fork* does the job (`sim.run.child`, `sim.run.assembly`) and tells how far it is.
@@ -133,7 +134,7 @@ def load_for(asked: Mapping[str, Any]) -> None:
     if job and "networkx" in job["resolved"]["versions"]:
         import networkx as nx  # noqa: F401
     if job and _draws_by_laws(job["resolved"]):
-        from scipy import special  # noqa: F401
+        from scipy import special
     if work and work["resolved"]["run"]["repetitions"] > 1:  # whose means have intervals
         from scipy import optimize, special  # noqa: F401
     if len(sys.modules) > before:
