@@ -10,9 +10,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
-from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children, Done
-from pocketsim.sim.run.job import summary_path
+from pocketsim.sim.run.job import read, summary_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
