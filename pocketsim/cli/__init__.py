@@ -145,7 +145,7 @@ def _options(
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
-    quiet: options.Quiet = False,
+    quiet: options.QuietByDefault = False,
     verbose: options.Verbose = False,
 ) -> None:
     del version  # its callback has ended the program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,9 +10,9 @@ import typer
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.cli.ui import code_consent, console, progress, run_summary
 from pocketsim.cli.ui.code_consent import AllowCode
-from pocketsim.cli.ui.options import AsJson, Jobs, Out, Overrides, ScenarioFile, from_here
+from pocketsim.cli.ui.options import OUT, AsJson, Jobs, Out, Overrides, ScenarioFile, from_here
 from pocketsim.cli.ui.warnings import warn
-from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.base import defaults
 
 
 def run(  # noqa: PLR0913 - each is an option
@@ -21,7 +20,7 @@ def run(  # noqa: PLR0913 - each is an option
     overrides: Overrides = None,
     *,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Replaces run.seed.")] = None,
-    out: Out = Path("runs"),
+    out: Out = OUT,
     as_json: AsJson = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check and list the runs, run nothing.")
@@ -64,7 +63,7 @@ def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, way: Any = No
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:
         outcomes = runner.run_tasks(
-            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step, way=way
+            tasks, jobs or defaults.jobs(), keep_going=keep_going, progress=step, way=way
         )
     counts = dict.fromkeys(("ran", "reused", "failed", "busy", "left"), 0)
     for outcome in outcomes:

@@ -13,7 +13,6 @@ import typer
 from pocketsim.cli.runs.run import start
 from pocketsim.cli.sweep.study import (
     EXIT_SOME_LACK,
-    OUT,
     WHOLE,
     Keep,
     Shard,
@@ -23,7 +22,7 @@ from pocketsim.cli.sweep.study import (
 )
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
-from pocketsim.cli.ui.options import AsJson, Jobs, Out, one_of
+from pocketsim.cli.ui.options import OUT, AsJson, Jobs, Out, one_of
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base.errors import shown
 

@@ -359,11 +359,6 @@ def _nothing(_share: float) -> None:
     pass
 
 
-def default_jobs() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:
     """Return what to say of a child that crashed; its job is kept in `directory` for replay."""
     rung = job["resolved"]["rung"]

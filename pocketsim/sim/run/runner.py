@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.build import git_commit
 from pocketsim.sim.base.errors import (
     EngineError,
@@ -23,7 +24,6 @@ from pocketsim.sim.base.errors import (
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.backend import Backend, LocalBackend
-from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.scenario import point_values
 from pocketsim.sim.scenario.load import Document, load
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
@@ -79,7 +79,7 @@ class Way:
 def run(
     scenario: str | Path,
     overrides: Sequence[str] = (),
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     jobs: int | None = None,
 ) -> list[Path]:
     """Run a scenario and return its run directories, one per rung, in order.
@@ -87,8 +87,8 @@ def run(
     Raises ScenarioError before anything is written, EngineError when a child crashed, NoRoomError
     when the disk is full.
     """
-    tasks = tasks_of(load(scenario, overrides), at_home(out))
-    return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
+    tasks = tasks_of(load(scenario, overrides), at_home(out or defaults.out()))
+    return [outcome.directory for outcome in run_tasks(tasks, jobs or defaults.jobs())]
 
 
 def tasks_of(document: Document, out: Path, read: Profiles | None = None) -> list[Task]:
