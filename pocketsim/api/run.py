@@ -13,8 +13,10 @@ from pocketsim.api.results import Run, Runs
 from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import at_home
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import runner, sweep
 from pocketsim.sim.run.store import Store
+from pocketsim.sim.scenario.warnings import lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,10 +60,17 @@ def run(
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     points = sweep.points(found, grid, "changes", at_home(out or defaults.out()), before)
     tasks = sweep.unique_tasks(points)
+    log_warnings(tasks)
     with _bar(tasks) if progress is True else contextlib.nullcontext(progress or None) as step:
         runner.run_tasks(tasks, jobs or defaults.jobs(), progress=step)
     runs = {(one.directory, str(one.place)): one for one in sweep.runs(points, Store())}
     return Runs([Run(one.directory, one.place) for one in runs.values()])
+
+
+def log_warnings(tasks: Sequence[Task]) -> None:
+    """Say what people should know of the scenarios of some tasks, each once."""
+    for line in lines(task.document for task in tasks):
+        logger.warning("%s", line)
 
 
 def _values(value: Any) -> list[Any]:

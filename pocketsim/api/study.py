@@ -17,6 +17,7 @@ import numpy as np
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.api.progress import Meter, bar, is_watched
 from pocketsim.api.results import Run, Runs
+from pocketsim.api.run import log_warnings
 from pocketsim.report.runs.asked import Asked
 from pocketsim.sim.base import defaults, designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
@@ -290,6 +291,7 @@ def _estimates(
 
 
 def _started(tasks: list[Task], jobs: int, way: Way) -> list[Outcome]:
+    log_warnings(tasks)
     count = runner.repetition_count(tasks)
     watched = bar(Meter.of(count, runner.labels(tasks))) if count and is_watched() else None
     with watched or contextlib.nullcontext() as step:

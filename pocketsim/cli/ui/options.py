@@ -72,6 +72,8 @@ def say_as_asked(quiet: bool, verbose: bool) -> None:
     """Set how much is said, if the options say so; of both, more."""
     if quiet or verbose:
         console.set_level(1 if verbose else -1)
+    if verbose:
+        console.listen()
 
 
 def from_here(overrides: list[str] | None) -> list[str]:

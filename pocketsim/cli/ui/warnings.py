@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 def warn(documents: Iterable[Document]) -> None:
     """Say the warnings of `documents`, each once."""
-    from pocketsim.sim.scenario.warnings import warnings
+    from pocketsim.sim.scenario.warnings import lines
 
-    lines = [
-        f"warning: {document.path}: {key_path}: {text}"
-        for document in documents
-        for key_path, text in warnings(document)
-    ]
-    for line in dict.fromkeys(lines):
-        console.say(line)
+    for line in lines(documents):
+        console.say(f"warning: {line}")

@@ -28,6 +28,7 @@ from pocketsim.sim.base.errors import (
     ScenarioError,
     UserError,
 )
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import durations
 from pocketsim.sim.run.job import Share, summary_path
 
@@ -212,6 +213,7 @@ class Children:
             if self._stopped:
                 raise StoppedError
             if self._server is not None and self._server.has_ended():
+                logger.warning("the process that forks ended; another begins")
                 self._server.end()
                 self._server = None
                 for slot in self._idle:  # which ended with it

@@ -22,6 +22,7 @@ from pocketsim.sim.base.errors import (
     room_for,
 )
 from pocketsim.sim.base.files import at_home
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.backend import Backend, LocalBackend
 from pocketsim.sim.scenario import point_values
@@ -229,22 +230,28 @@ def _run_rung(
     task: Task, rung: Rung, target: Path, backend: Backend, progress: Progress, way: Way
 ) -> str:
     if rundir.is_complete(target):
+        logger.info("%s: is there already", target)
         return "reused"
     repetitions = rung.resolved["run"]["repetitions"]
     if way.limit is not None and not way.limit.has_room_for(target, repetitions):
+        logger.info("%s: is left, as no time is left for it", target)
         return "left"
+    logger.info("%s: begins, %d x %g s", target, repetitions, rung.resolved["run"]["duration_s"])
+    took_s = durations.stopwatch()
     previous = task.folder / rung.previous if rung.previous else None
     first_index = results.read_manifest(previous)["final_index"] if previous else None
     order = _order(task.document, rung, target, first_index)
     order["only_metrics"] = way.only_metrics
+
+    def heard(repetition: int, share: float) -> None:
+        progress(rung.name, repetition, share)
+        if share >= 1:
+            logger.debug("%s: repetition %d done", rung.name, repetition)
+
     with way.building(target) as aside:
-        core_s = backend.make(
-            order,
-            aside,
-            rundir.failed_folder(target),
-            lambda repetition, share: progress(rung.name, repetition, share),
-        )
+        core_s = backend.make(order, aside, rundir.failed_folder(target), heard)
     durations.note(target, repetitions, core_s)
+    logger.info("%s: done in %.1f s", target, took_s())
     return "ran"
 
 
