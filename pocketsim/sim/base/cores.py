@@ -36,7 +36,9 @@ def _folders(root: Path) -> Iterator[Path]:
     """Yield the folder of each control group that this process is in and that may limit cores."""
     own = dict(_own_groups(root))
     for mount in _mounts(root):
-        named = next((group for of, group in own.items() if of == mount.controllers), None)
+        named = next(
+            (group for controllers, group in own.items() if controllers == mount.controllers), None
+        )
         if named is None:
             continue
         # In a container, a name may be that which the group has outside: then it is the mount.
