@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
-import subprocess
 from pathlib import Path
 
 from pocketsim import sim
@@ -102,6 +100,8 @@ def git_commit() -> str | None:
 
 def _git(*arguments: str) -> str | None:
     """Return what git says of the package's folder, or None where it fails or says nothing."""
+    import subprocess
+
     command = ["git", "-C", str(_PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -112,7 +112,9 @@ def _git(*arguments: str) -> str | None:
 
 @functools.cache
 def _version(name: str) -> str:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return "missing"

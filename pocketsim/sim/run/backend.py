@@ -46,6 +46,10 @@ class LocalBackend:
         self.jobs = jobs
         self._children = Children(jobs)
 
+    def begin(self) -> None:
+        """Load what makes runs, and do not wait for it; whoever calls this calls `stop`, too."""
+        self._children.begin()
+
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
         """Do as `Backend.make` says; its seconds are those of its children, each on one core."""
         count = order["resolved"]["run"]["repetitions"]

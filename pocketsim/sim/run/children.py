@@ -108,6 +108,12 @@ class Children:
         """End whatever is under way."""
         self.stop()
 
+    def begin(self) -> None:
+        """Let the process that forks load its libraries, if it does not yet, and do not wait."""
+        with self._lock:
+            if self._server is None and not self._stopped:
+                self._server = _Server.start()
+
     def run(
         self,
         job: Job,
