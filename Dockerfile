@@ -29,7 +29,7 @@ WORKDIR /source
 
 # SimGrid, minutes of compiling; uv keeps it in its cache while uv.lock changes around it.
 FROM installer AS simgrid
-COPY tools/bootstrap.sh tools/
+COPY tools/bootstrap.sh tools/apt_install.sh tools/
 RUN tools/bootstrap.sh simgrid
 COPY pyproject.toml uv.lock ./
 COPY tools/simgrid_sdk.py tools/simgrid.cmake tools/
@@ -82,7 +82,7 @@ RUN --mount=type=cache,target=/root/.cache/uv \
 FROM ${RUST} AS app
 ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 WORKDIR /source
-COPY tools/bootstrap.sh tools/
+COPY tools/bootstrap.sh tools/apt_install.sh tools/
 RUN tools/bootstrap.sh
 COPY tools/__init__.py tools/
 COPY tools/android tools/android

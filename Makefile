@@ -215,24 +215,30 @@ build/android/harness: build/android/.system device_probe/android/tests/harness/
 	$(ANDROID).harness
 
 # The chain of a set-up: system packages, Python packages, the engine.
-build/.system: tools/bootstrap.sh
+build/.system: tools/bootstrap.sh tools/apt_install.sh
 	tools/bootstrap.sh
 	@touch $@
 
+# Compiled modules are made here: else the first call of each command would make them, in seconds.
+SYNC := $(UV) sync --frozen --no-install-project --compile-bytecode --extra fit
+# After what fetches, whose last lines say whether it could not.
+OR_SAY = || { echo "not done: $(1). If the network was the reason: connect and run the same again, it goes on where it stopped" >&2; exit 1; }
+
 .venv/.packages: build/.system pyproject.toml uv.lock
 	@echo "installing Python packages (some 300 MB)" >&2
-	$(UV) sync --quiet --frozen --no-install-project --extra fit
+	$(SYNC) --quiet $(call OR_SAY,the Python packages)
 	@touch $@
 
 # What builds the pages, beside what is there.
 .venv/.docs: .venv/.packages
-	$(UV) sync --frozen --inexact --no-install-project --extra fit --group docs
+	$(SYNC) --inexact --group docs $(call OR_SAY,the Python packages that build the pages)
 	@touch $@
 
 .venv/.engine: .venv/.packages pyproject.toml $(ENGINE_SOURCES)
 	@echo "building the engine (three minutes on two cores)" >&2
-	$(BIN)/python -m tools.engine
+	$(BIN)/python -m tools.engine $(call OR_SAY,the engine)
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
+	$(BIN)/python -m compileall -q pocketsim
 	@touch $@
 
 # SimGrid, for runs with flows. Its Python distribution passes no options on to CMake, so a toolchain
@@ -240,7 +246,7 @@ build/.system: tools/bootstrap.sh
 build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py tools/simgrid.cmake $(wildcard sim/engine/shim/*)
 	tools/bootstrap.sh simgrid
 	@echo "building SimGrid (some 9 minutes on two cores, unless uv's cache has it)" >&2
-	CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(UV) sync --frozen --inexact --no-install-project --extra fit --group simgrid
+	CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(SYNC) --inexact --group simgrid $(call OR_SAY,SimGrid)
 	$(BIN)/python tools/simgrid_sdk.py
 	@touch $@
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pocketsim.sim.run.job import Job, summary_path
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,7 +20,7 @@ import numpy as np
 from report import peak_memory_mb
 
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 SCENARIO = Path(__file__).parents[1] / "pocketsim/scenarios/own_data/own_trades.toml"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pocketsim.api.run import run
     from pocketsim.api.study import Status, Study
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 _HOMES = {
     **dict.fromkeys(
@@ -60,7 +60,7 @@ _HOMES = {
     "run": "pocketsim.api.run",
     **dict.fromkeys(("Status", "Study"), "pocketsim.api.study"),
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
-    "Document": "pocketsim.sim.scenario",
+    "Document": "pocketsim.sim.scenario.load",
     **dict.fromkeys(
         ("DeviceComparison", "compare_devices", "device_rates", "lint_profile", "shipped_profiles"),
         "pocketsim.api.profile_stats",

@@ -28,6 +28,10 @@ forked.fork_servers()
 # Programs of `support` that are started by their path find the packages of these tests, too.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
+# What whoever runs the tests has set is nothing to them.
+for variable in ("POCKETSIM_OUT", "POCKETSIM_JOBS", "POCKETSIM_QUIET"):
+    os.environ.pop(variable, None)
+
 # The same code gives the same verdict, on slow machines too; `make test` says how to draw others.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("fresh", deadline=None)

@@ -44,23 +44,17 @@ if ! uv_ready uv && ! uv_ready build/tools/bin/uv; then
   if [ -z "$python" ] || ! "$python" -c 'import ensurepip' 2>/dev/null; then missing+=(python3-venv); fi
 fi
 
-if [ ${#missing[@]} -gt 0 ]; then
-  echo "installing: ${missing[*]}" >&2
-  if ! command -v apt-get >/dev/null; then
-    echo "no apt-get here: install these packages' equivalents and run again" >&2
-    exit 5
-  fi
-  as_root=()
-  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
-  "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qy --no-install-recommends "${missing[@]}"
-fi
+if [ ${#missing[@]} -gt 0 ]; then tools/apt_install.sh "${missing[@]}"; fi
 
 # uv: the one on the path if it is recent enough, else one of our own.
 if ! uv_ready uv && ! uv_ready build/tools/bin/uv; then
   "$(find_python)" -m venv build/tools
-  build/tools/bin/pip install --quiet --disable-pip-version-check "uv>=$uv_minimum"
+  # Of what it says when it fails the last line is the reason; those before are tries.
+  if ! said=$(build/tools/bin/pip install --quiet --retries 1 --disable-pip-version-check "uv>=$uv_minimum" 2>&1); then
+    echo "could not install uv by pip: ${said##*$'\n'}" >&2
+    echo "If the package index could not be reached: connect and run the same again, it goes on where it stopped" >&2
+    exit 5
+  fi
 fi
 mkdir -p build/bin
 if uv_ready uv; then uv=$(command -v uv); else uv=$PWD/build/tools/bin/uv; fi

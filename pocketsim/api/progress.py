@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import printable
 from pocketsim.sim.run.job import Share
 
@@ -110,8 +111,8 @@ def bar(meter: Meter) -> Iterator[Callable[[str, int, float], None]]:
 
 
 def is_watched() -> bool:
-    """Return whether somebody may see a bar: on a terminal, or in a notebook."""
-    return sys.stderr.isatty() or _is_notebook()
+    """Return whether somebody may see a bar, and wants one: on a terminal, or in a notebook."""
+    return not defaults.is_quiet() and (sys.stderr.isatty() or _is_notebook())
 
 
 def span(seconds: float) -> str:

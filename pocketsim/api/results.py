@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import collect, results, rundir
@@ -164,19 +165,21 @@ class Runs(Sequence[Run]):
 def load(*patterns: str | Path) -> Runs:
     """Return the finished runs in some folders, sorted; `**` in a pattern stands for any folders.
 
-    A run directory is found by itself, and by any folder that it is in. Raises UserError where
+    A run directory is found by itself, and by any folder that it is in; without a pattern, those
+    in the folder that `pocketsim.run` takes. Raises UserError where
     there is none.
 
     >>> load("no/such/folder")
     Traceback (most recent call last):
     pocketsim.sim.base.errors.UserError: no finished run in no/such/folder
     """
+    patterns = patterns or (defaults.out(),)
     found: dict[Path, None] = {}
-    for pattern in patterns or ("runs",):
+    for pattern in patterns:
         # Path.glob takes no pattern that begins at the root.
         for name in sorted(glob.glob(str(at_home(pattern)), recursive=True)):  # noqa: PTH207
             found.update(dict.fromkeys(rundir.runs_in(Path(name))))
     if not found:
-        said = ", ".join(str(pattern) for pattern in patterns) or "runs"
+        said = ", ".join(map(str, patterns))
         raise UserError(f"no finished run in {said}")
     return Runs([Run(path, results.read_manifest(path)["point"]) for path in found])

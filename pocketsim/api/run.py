@@ -10,18 +10,20 @@ from pocketsim.api.documents.catalog import from_here
 from pocketsim.api.documents.scenarios import source
 from pocketsim.api.progress import Meter, bar, is_watched
 from pocketsim.api.results import Run, Runs
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import at_home
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import runner, sweep
-from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.run.store import Store
+from pocketsim.sim.scenario.warnings import lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pocketsim.sim.run.runner import Progress, Task
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 
 def run(
@@ -29,7 +31,7 @@ def run(
     changes: Mapping[str, Any] | None = None,
     *,
     jobs: int | None = None,
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     progress: Progress | bool = True,
 ) -> Runs:
     """Run a scenario, with some values changed, and return its runs in order.
@@ -39,8 +41,10 @@ def run(
         changes: Values by key path, written as in a file: `{"workload.rate": "4/s"}`. A list, also
             a tuple, a range, an array or a Series, is an axis: each of its values is run, in
             combination with those of others, the last fastest.
-        jobs: Repetitions at a time; as many as there are cores, if left out.
-        out: Folder for run directories. A run that is there already is not repeated.
+        jobs: Repetitions at a time; if left out, `POCKETSIM_JOBS` of the environment, or as many as
+            there are cores.
+        out: Folder for run directories; if left out, `POCKETSIM_OUT` of the environment, or `runs`.
+            A run that is there already is not repeated.
         progress: True for a bar on a terminal or in a notebook, False for none. A function is
             called, from other threads, with a run's name, the number of a repetition and the share
             of it that is done; one from within a repetition also has `events` and `simulated_s`.
@@ -54,12 +58,19 @@ def run(
         raise UserError(f"changes: {empty[0]} is a list without a value")
     axes = {key: [from_here(value) for value in values] for key, values in axes.items()}
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    points = sweep.points(found, grid, "changes", at_home(out), before)
+    points = sweep.points(found, grid, "changes", at_home(out or defaults.out()), before)
     tasks = sweep.unique_tasks(points)
+    log_warnings(tasks)
     with _bar(tasks) if progress is True else contextlib.nullcontext(progress or None) as step:
-        runner.run_tasks(tasks, jobs or default_jobs(), progress=step)
+        runner.run_tasks(tasks, jobs or defaults.jobs(), progress=step)
     runs = {(one.directory, str(one.place)): one for one in sweep.runs(points, Store())}
     return Runs([Run(one.directory, one.place) for one in runs.values()])
+
+
+def log_warnings(tasks: Sequence[Task]) -> None:
+    """Say what people should know of the scenarios of some tasks, each once."""
+    for line in lines(task.document for task in tasks):
+        logger.warning("%s", line)
 
 
 def _values(value: Any) -> list[Any]:

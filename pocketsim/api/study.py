@@ -17,13 +17,13 @@ import numpy as np
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.api.progress import Meter, bar, is_watched
 from pocketsim.api.results import Run, Runs
+from pocketsim.api.run import log_warnings
 from pocketsim.report.runs.asked import Asked
-from pocketsim.sim.base import designs
+from pocketsim.sim.base import defaults, designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.run import collect, durations, rundir, runner, sweep
-from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.run.dask_backend import DaskBackend
 from pocketsim.sim.run.store import Packing, Store
 from pocketsim.sim.run.sweep_document import Morris, Saltelli
@@ -72,15 +72,17 @@ class Study:
     def __init__(
         self,
         file: str | Path,
-        out: str | Path = "runs",
+        out: str | Path | None = None,
         shard: tuple[int, int] = (1, 1),
     ) -> None:
         """Read a sweep: a name or a file; `shard` (I, N) is the I-th of N parts of its points.
 
+        `out` is the folder for run directories, as `pocketsim.run` takes it.
+
         Raises ScenarioError when the file, its scenarios or one of its points is not valid.
         """
         self.file = document_file(file, "sweep")
-        self.out = at_home(out)
+        self.out = at_home(out or defaults.out())
         self._shard = shard
         self.packs = self.out / f"{self.file.stem}.packs"
         """Folder of the tables that runs are packed into whose directories are not kept."""
@@ -98,8 +100,8 @@ class Study:
         """Run what is not there yet; return what became of each run, by its directory.
 
         Args:
-            jobs: Repetitions at a time; as many as there are cores, if left out. With a client,
-                runs that it has at a time.
+            jobs: Repetitions at a time, as `pocketsim.run` takes them. With a client, runs that it
+                has at a time.
             keep: "events" leaves a directory for each run, "metrics" packs the metrics of all runs
                 of this shard into one Parquet table and keeps nothing else.
             start: What runs tasks instead, in the way that it is given.
@@ -112,10 +114,10 @@ class Study:
         RunInProgressError where another process packs the same shard, EnvironmentMissingError where
         a worker has not what this process has.
         """
-        start = start or (lambda tasks, way: _started(tasks, jobs or default_jobs(), way))
+        start = start or (lambda tasks, way: _started(tasks, jobs or defaults.jobs(), way))
         limit = None
         if before is not None:
-            limit = durations.Limit(before.timestamp(), self.out, jobs or default_jobs())
+            limit = durations.Limit(before.timestamp(), self.out, jobs or defaults.jobs())
         backend = None if client is None else DaskBackend(client, keep == "events", jobs)
         if keep == "events":
             building = functools.partial(rundir.building, scratch=scratch)
@@ -143,7 +145,7 @@ class Study:
             points=len(self.sweep.points),
             runs=_by_state(dict.fromkeys(runs, 1), states),
             repetitions=(by_state := _by_state(repetitions, states)),
-            expected_s=self._expected_s(runs, by_state["missing"], jobs or default_jobs()),
+            expected_s=self._expected_s(runs, by_state["missing"], jobs or defaults.jobs()),
         )
 
     @property
@@ -300,6 +302,7 @@ def _estimates(
 
 
 def _started(tasks: list[Task], jobs: int, way: Way) -> list[Outcome]:
+    log_warnings(tasks)
     count = runner.repetition_count(tasks)
     watched = bar(Meter.of(count, runner.labels(tasks))) if count and is_watched() else None
     with watched or contextlib.nullcontext() as step:

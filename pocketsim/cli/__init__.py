@@ -1,5 +1,7 @@
 """The `pocketsim` command: wires files, runner and reports together, and holds no logic.
 
+Importing this loads no command (`pocketsim.cli.ui.groups`).
+
 stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage, an invalid document or a
 run that another process is at, 3 a check failed, 4 some runs of a sweep failed or are missing, 5
 environment missing or without room, 130 interrupted.
@@ -11,27 +13,13 @@ import errno
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pocketsim import sim
-from pocketsim.cli import doctor
-from pocketsim.cli.calibrate import implementation, published, reports, this_machine
-from pocketsim.cli.calibrate import sensitivity as calibrate_sensitivity
-from pocketsim.cli.documents import check, import_, list_, new, notebooks, schema, show
-from pocketsim.cli.profile import compare as profile_compare
-from pocketsim.cli.profile import export as profile_export
-from pocketsim.cli.profile import lint, pin, split
-from pocketsim.cli.profile import list_ as profile_list
-from pocketsim.cli.profile import show as profile_show
-from pocketsim.cli.runs import compare, export, metrics, report, run, verify
-from pocketsim.cli.sweep import collect, plan, sensitivity, slurm, status
-from pocketsim.cli.sweep import report as sweep_report
-from pocketsim.cli.sweep import run as sweep_run
-from pocketsim.cli.ui import console, default_command, examples, options, output_paths
-from pocketsim.cli.validate import host as validate_host
-from pocketsim.cli.validate import published as validate_published
+from pocketsim.cli.commands import COMMANDS
+from pocketsim.cli.ui import console, examples, groups, options
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
     EngineError,
@@ -39,11 +27,9 @@ from pocketsim.sim.base.errors import (
     UserError,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 app = typer.Typer(
     name="pocketsim",
+    cls=groups.of(COMMANDS),
     help="Simulate phones that trade over TrustChain, with calibrated device profiles.",
     epilog=examples.epilog(""),
     no_args_is_help=True,
@@ -52,72 +38,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _sweep = typer.Typer(
+    cls=groups.of(COMMANDS, "sweep"),
     help="Many runs over a grid of values.",
     epilog=examples.epilog("sweep"),
     no_args_is_help=True,
 )
 app.add_typer(_sweep, name="sweep")
 _profile = typer.Typer(
+    cls=groups.of(COMMANDS, "profile"),
     help="Profiles of devices and of implementations.",
     epilog=examples.epilog("profile"),
     no_args_is_help=True,
 )
 app.add_typer(_profile, name="profile")
 _calibrate = typer.Typer(
-    cls=default_command.ReportsByDefault,
+    cls=groups.of(COMMANDS, "calibrate", default="reports"),
     help="Make profiles from measurements, and fit numbers to published rows.",
     epilog=examples.epilog("calibrate"),
 )
 app.add_typer(_calibrate, name="calibrate")
 _validate = typer.Typer(
-    cls=default_command.PublishedByDefault,
+    cls=groups.of(COMMANDS, "validate", default="published"),
     help="Compare simulations with published figures, or with this computer.",
     epilog=examples.epilog("validate"),
 )
 app.add_typer(_validate, name="validate")
-
-
-def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
-    """Add a command, called by the last of its words."""
-    name = words.rpartition(" ")[2]
-    group.command(name, epilog=examples.epilog(words))(options.command(function))
-
-
-_add(app, "list", list_.names)
-_add(app, "new", new.new)
-_add(app, "notebooks", notebooks.notebooks)
-_add(app, "schema", schema.schema)
-_add(app, "run", run.run)
-_add(app, "check", check.check)
-_add(app, "show", show.show)
-_add(app, "doctor", doctor.doctor)
-_add(app, "report", report.report)
-_add(app, "export", export.export)
-_add(app, "import", import_.import_)
-_add(app, "verify", verify.verify)
-_add(app, "compare", compare.compare)
-_add(app, "sensitivity", sensitivity.sensitivity)
-_add(app, "metrics", metrics.metrics)
-_add(_sweep, "sweep run", sweep_run.run)
-_add(_sweep, "sweep plan", plan.plan)
-_add(_sweep, "sweep status", status.status)
-_add(_sweep, "sweep collect", collect.collect)
-_add(_sweep, "sweep report", sweep_report.report)
-_add(_sweep, "sweep slurm", slurm.slurm)
-_add(_profile, "profile list", profile_list.names)
-_add(_profile, "profile show", profile_show.show)
-_add(_profile, "profile compare", profile_compare.compare)
-_add(_profile, "profile lint", lint.lint)
-_add(_profile, "profile export", profile_export.export)
-_add(_profile, "profile pin", pin.pin)
-_add(_profile, "profile split", split.split)
-_add(_calibrate, "calibrate reports", reports.calibrate)
-_add(_calibrate, "calibrate implementation", implementation.implementation)
-_add(_calibrate, "calibrate this-machine", this_machine.this_machine)
-_add(_calibrate, "calibrate published", published.published)
-_add(_calibrate, "calibrate sensitivity", calibrate_sensitivity.sensitivity)
-_add(_validate, "validate published", validate_published.validate)
-_add(_validate, "validate host", validate_host.host)
 
 
 def main() -> None:
@@ -136,6 +81,8 @@ def main() -> None:
         console.fail(NO_MEMORY)
         sys.exit(EnvironmentMissingError.exit_code)
     except OSError as error:
+        from pocketsim.cli.ui import output_paths
+
         explained = output_paths.explained(error)
         if explained is None:
             raise
@@ -198,7 +145,7 @@ def _options(
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
-    quiet: options.Quiet = False,
+    quiet: options.QuietByDefault = False,
     verbose: options.Verbose = False,
 ) -> None:
     del version  # its callback has ended the program

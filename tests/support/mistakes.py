@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.build import engine_file
 from pocketsim.sim.base.errors import ProtocolError, ScenarioError, UserError
 from pocketsim.sim.run import children, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 from support.custom_runs import ran

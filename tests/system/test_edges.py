@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 from support.recount import check

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.trace import read
 from support import engine_plans as plans

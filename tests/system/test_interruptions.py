@@ -20,7 +20,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.errors import EngineError
 from pocketsim.sim.run import children, rundir, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 pytestmark = pytest.mark.engine
 

@@ -10,7 +10,7 @@ from pocketsim.api.documents import catalog
 from pocketsim.report.runs.run import load as load_runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.trace import read
 from support import engine_plans as plans
 

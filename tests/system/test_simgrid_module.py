@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pocketsim.sim.run import child
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 pytestmark = pytest.mark.engine

@@ -76,7 +76,7 @@ from pathlib import Path
 from pocketsim import testing
 from pocketsim.sim import metrics
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 (rung,) = resolve(load(Path(sys.argv[1])))
 plan = build_plan(rung.resolved, 0)

@@ -74,6 +74,7 @@ ARROWS: dict[str, set[str]] = {
 }
 BY_NAME = {
     "pocketsim/cli/doctor.py",  # libraries of others
+    "pocketsim/cli/ui/groups.py",  # commands, each when it is called
     "pocketsim/sim/base/custom_code.py",  # what users have installed
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/api/test_library.py
 }

@@ -25,14 +25,7 @@ if ! command -v apt-get >/dev/null; then
     exit 5
   fi
 fi
-if [ ${#missing[@]} -gt 0 ]; then
-  echo "installing: ${missing[*]}" >&2
-  as_root=()
-  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
-  "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qy --no-install-recommends "${missing[@]}"
-fi
+if [ ${#missing[@]} -gt 0 ]; then tools/apt_install.sh "${missing[@]}"; fi
 
 # musl for arm64: its headers build SQLite for the static command, its loader runs the library of
 # the app under qemu. Unpacked, not installed, with lists of packages of their own, so that the

@@ -12,8 +12,7 @@ from pocketsim.api.documents.catalog import document_file, from_here
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run.sweep import as_toml
-from pocketsim.sim.scenario import Document
-from pocketsim.sim.scenario.load import Source, apply, parse_key, parse_value, read
+from pocketsim.sim.scenario.load import Document, Source, apply, parse_key, parse_value, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

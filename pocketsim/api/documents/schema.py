@@ -82,7 +82,8 @@ def generated(kind: str) -> str:
     from pocketsim.sim.devices.profile import Profile
     from pocketsim.sim.export.rates import Rates
     from pocketsim.sim.run.sweep_document import SweepDocument
-    from pocketsim.sim.scenario import Scenario, schema
+    from pocketsim.sim.scenario import schema
+    from pocketsim.sim.scenario.document import Scenario
 
     models: dict[str, type[BaseModel]] = {
         "scenario": Scenario,

@@ -12,7 +12,8 @@ import numpy as np
 from pocketsim.calibration.fit.costs import ERROR_DIGITS, between_error, named, rounded, seconds
 from pocketsim.calibration.fit.lines import Line, combine
 from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
-from pocketsim.sim.devices.profile import TICK_MAX_S, Policy, SleepOvershoot
+from pocketsim.sim.devices.draws import TICK_MAX_S
+from pocketsim.sim.devices.profile import Policy, SleepOvershoot
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:

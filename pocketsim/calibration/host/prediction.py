@@ -23,7 +23,7 @@ from pocketsim.calibration.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.run import results, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.trace.columns import split
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def validate(
     Raises what the runner raises, and UserError when `subset` selects nothing.
     """
     from pocketsim.sim.run import runner
-    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.load import load
 
     rows = select(published.rows(), subset)
     if not rows:

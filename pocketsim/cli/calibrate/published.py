@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.cli.ui import console, output_paths
 from pocketsim.cli.ui.options import Jobs, document, output
-from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.base import defaults
 
 if TYPE_CHECKING:
     from pocketsim.calibration.inverse.remake import Result
@@ -33,7 +33,7 @@ def published(
     journal = output_paths.journal_of(result_file)
     started_s = time.monotonic()
     with output_paths.writing(result_file):
-        result = remake(document_file(fit, "fit"), journal, jobs or default_jobs(), _tell)
+        result = remake(document_file(fit, "fit"), journal, jobs or defaults.jobs(), _tell)
     output_paths.put(result_file, as_toml(result))
     _print(result)
     took_s = time.monotonic() - started_s

@@ -10,8 +10,8 @@ import typer
 
 from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.cli.ui.options import Jobs, output
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError
-from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.sensitivity import Entry
@@ -67,7 +67,7 @@ def sensitivity(
     )
     journal = output_paths.journal_of(out)
     with output_paths.writing(out):
-        found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry, _tell_points)
+        found = table.make(chosen, journal, jobs or defaults.jobs(), _tell_entry, _tell_points)
     output_paths.put(out, table.as_toml(found))
     verdicts = Counter(entry.verdict for entry in found.entries)
     console.table("what doubling does", ("verdict", "numbers"), sorted(verdicts.items()))

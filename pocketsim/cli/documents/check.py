@@ -41,8 +41,8 @@ def _check(file: Path) -> list[str]:
     """Check a document, or raise UserError; return what to know of a scenario's files."""
     from pocketsim.sim.base.documents import read_toml
     from pocketsim.sim.devices import implementation, profile
-    from pocketsim.sim.scenario import load
-    from pocketsim.sim.scenario.resolve import resolve
+    from pocketsim.sim.scenario import resolve
+    from pocketsim.sim.scenario.load import load
 
     _, data = read_toml(file)
     if "sweep" in data:
@@ -56,7 +56,7 @@ def _check(file: Path) -> list[str]:
         implementation.load(file)
     else:
         document = load(file)
-        resolve(document)
+        resolve.check(document)
         warn([document])
         return lines_of_files(document)
     return []

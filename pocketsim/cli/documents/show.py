@@ -16,7 +16,7 @@ from pocketsim.sim.devices.prices import own_price
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.resolve import Rung
     from pocketsim.sim.scenario.resolved import (
         AlwaysOn,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show the runs of a scenario and the sources of its numbers."""
     from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
-    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.load import load
     from pocketsim.sim.scenario.resolve import resolve
     from pocketsim.sim.scenario.resolved import streams_number
 

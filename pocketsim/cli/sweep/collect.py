@@ -9,7 +9,6 @@ import typer
 
 from pocketsim.cli.sweep.study import (
     EXIT_SOME_LACK,
-    OUT,
     WHOLE,
     Shard,
     SweepFile,
@@ -17,7 +16,7 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console, output_paths
-from pocketsim.cli.ui.options import Out, output
+from pocketsim.cli.ui.options import OUT, Out, output
 
 
 def collect(

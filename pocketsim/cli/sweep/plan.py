@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pocketsim.cli.sweep.study import (
-    OUT,
     WHOLE,
     WORDS,
     Shard,
@@ -14,7 +13,7 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console
-from pocketsim.cli.ui.options import AsJson, Jobs, Out
+from pocketsim.cli.ui.options import OUT, AsJson, Jobs, Out
 from pocketsim.sim.base import axes
 
 

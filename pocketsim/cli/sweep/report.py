@@ -10,7 +10,6 @@ import typer
 from pocketsim.cli.runs import report as run_report
 from pocketsim.cli.sweep.study import (
     EXIT_SOME_LACK,
-    OUT,
     WHOLE,
     Shard,
     SweepFile,
@@ -18,7 +17,7 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console
-from pocketsim.cli.ui.options import Out, output
+from pocketsim.cli.ui.options import OUT, Out, output
 
 
 def report(  # noqa: PLR0913, PLR0917 - each is an option

@@ -13,7 +13,6 @@ import typer
 from pocketsim.cli.runs.run import start
 from pocketsim.cli.sweep.study import (
     EXIT_SOME_LACK,
-    OUT,
     WHOLE,
     Keep,
     Shard,
@@ -23,8 +22,9 @@ from pocketsim.cli.sweep.study import (
 )
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
-from pocketsim.cli.ui.options import AsJson, Jobs, Out, one_of
+from pocketsim.cli.ui.options import OUT, AsJson, Out, one_of
 from pocketsim.cli.ui.warnings import warn
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
@@ -42,7 +42,12 @@ def run(  # noqa: PLR0913 - each is an option
     file: SweepFile,
     *,
     out: Out = OUT,
-    jobs: Jobs = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", min=1, help=f"Children at a time ({defaults.JOBS}), or runs of dask's (256)."
+        ),
+    ] = None,
     shard: Shard = WHOLE,
     keep: Keep = "events",
     executor: Annotated[

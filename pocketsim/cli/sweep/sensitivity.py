@@ -10,7 +10,7 @@ from pocketsim.cli.runs.compare import Metrics
 from pocketsim.cli.runs.comparison import short
 from pocketsim.cli.sweep.study import SweepFile
 from pocketsim.cli.ui import console, output_paths
-from pocketsim.cli.ui.options import AsJson, Out, output
+from pocketsim.cli.ui.options import OUT, AsJson, Out, output
 from pocketsim.cli.ui.run_summary import MAIN
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def sensitivity(
     file: SweepFile,
     metrics: Metrics = None,
-    out: Out = Path("runs"),
+    out: Out = OUT,
     page: Annotated[
         Path | None, output("HTML file to write with a plot.", "PAGE", "--page")
     ] = None,

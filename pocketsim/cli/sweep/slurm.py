@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from pocketsim.cli.sweep.study import Keep, SweepFile, study_of
 from pocketsim.cli.ui import code_consent, console
 from pocketsim.cli.ui.code_consent import AllowCode
-from pocketsim.cli.ui.options import Out
+from pocketsim.cli.ui.options import OUT, Out
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -30,7 +29,7 @@ def slurm(  # noqa: PLR0913 - each is an option
         str | None, typer.Option(help="Partition of the job.", metavar="NAME")
     ] = None,
     account: Annotated[str | None, typer.Option(help="Account of the job.", metavar="NAME")] = None,
-    out: Out = Path("runs"),
+    out: Out = OUT,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cores of each element.")] = 1,
     keep: Keep = "metrics",
     options: Annotated[

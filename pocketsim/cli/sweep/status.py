@@ -10,7 +10,6 @@ import typer
 
 from pocketsim.cli.sweep.study import (
     EXIT_SOME_LACK,
-    OUT,
     WHOLE,
     Shard,
     SweepFile,
@@ -19,7 +18,7 @@ from pocketsim.cli.sweep.study import (
     study_of,
 )
 from pocketsim.cli.ui import console
-from pocketsim.cli.ui.options import AsJson, Jobs, Out
+from pocketsim.cli.ui.options import OUT, AsJson, Jobs, Out
 
 
 def status(

@@ -11,7 +11,7 @@ import typer
 
 from pocketsim.api.progress import span
 from pocketsim.cli.ui import console
-from pocketsim.cli.ui.options import document, one_of
+from pocketsim.cli.ui.options import OUT, document, one_of
 from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Keep = Annotated[
         parser=one_of(Kept, "--keep"),
     ),
 ]
-OUT, WHOLE = Path("runs"), "1/1"
+WHOLE = "1/1"
 
 
 def study_of(file: Path, out: Path, shard: str) -> Study:

@@ -18,7 +18,7 @@ from pocketsim.sim.base.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 AllowCode = Annotated[
     bool,

@@ -20,6 +20,21 @@ def set_level(level: int) -> None:
     _level = level
 
 
+def listen() -> None:
+    """Say what the library says of its work, too: that is of use to who wants to know more."""
+    import logging
+
+    from pocketsim.sim.base.log import logger
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(self.format(record), 1)
+
+    if not any(isinstance(one, Said) for one in logger.handlers):
+        logger.addHandler(Said())
+    logger.setLevel(logging.DEBUG)
+
+
 def level() -> int:
     """Return how much is said, as `set_level` takes it."""
     return _level

@@ -12,11 +12,16 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from pocketsim.api.documents import catalog
-from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.ui import completion, console
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import at_home
 
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
+QuietByDefault = Annotated[
+    bool, typer.Option("-q", "--quiet", help="No progress.", envvar=defaults.QUIET)
+]
+"""Of the whole program alone: what is said of a command itself stands above the environment."""
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more.")]
 
 
@@ -50,15 +55,25 @@ Overrides = Annotated[
         autocompletion=completion.overrides,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]
+Out = Annotated[
+    Path,
+    typer.Option("--out", help="Folder for run directories.", envvar=defaults.OUT),
+]
+OUT = Path(defaults.USUAL_OUT)
+"""What `Out` is by default."""
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, help="Children at a time.", envvar=defaults.JOBS),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def say_as_asked(quiet: bool, verbose: bool) -> None:
-    """Set how much is said, if the options say so."""
+    """Set how much is said, if the options say so; of both, more."""
     if quiet or verbose:
-        console.set_level(-1 if quiet else 1)
+        console.set_level(1 if verbose else -1)
+    if verbose:
+        console.listen()
 
 
 def from_here(overrides: list[str] | None) -> list[str]:
@@ -88,6 +103,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def called(*, quiet: bool, verbose: bool, **named: Any) -> None:
+        from pocketsim.cli.ui import output_paths
+
         say_as_asked(quiet, verbose)
         named = {name: _at_home(value) for name, value in named.items()}
         out = named.get("out")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pocketsim.cli.ui import console
-from pocketsim.sim.base import files
+from pocketsim.sim.base import defaults, files
 from pocketsim.sim.base.errors import ScenarioError, UserError, nearest, no_room
 from pocketsim.sim.run import rundir
 
@@ -150,7 +150,10 @@ def _failed(error: OSError, target: Path) -> str | None:
 
 def _refused(error: OSError, target: Path, failed: str) -> ScenarioError:
     where = f" ({failed})" if failed != str(target) else ""
-    return ScenarioError(target, "", f"cannot be written: {_reason(error)}{where}")
+    reason = f"cannot be written: {_reason(error)}{where}"
+    if str(target) == os.environ.get(defaults.OUT):
+        reason += f"; {defaults.OUT} names it"
+    return ScenarioError(target, "", reason)
 
 
 def _pour(aside: Path, target: Path) -> None:

@@ -28,13 +28,7 @@ def progress(
         yield _nothing
         return
     with bar(meter) if sys.stderr.isatty() else _lines(meter) as step:
-
-        def both(name: str, repetition: int, share: float) -> None:
-            step(name, repetition, share)
-            if share >= 1:
-                console.say(f"{name}: repetition {repetition} done", 1)
-
-        yield both
+        yield step
 
 
 def _nothing(_name: str, _repetition: int, _share: float) -> None:

@@ -9,17 +9,12 @@ from pocketsim.cli.ui import console
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
 
 
 def warn(documents: Iterable[Document]) -> None:
     """Say the warnings of `documents`, each once."""
-    from pocketsim.sim.scenario.warnings import warnings
+    from pocketsim.sim.scenario.warnings import lines
 
-    lines = [
-        f"warning: {document.path}: {key_path}: {text}"
-        for document in documents
-        for key_path, text in warnings(document)
-    ]
-    for line in dict.fromkeys(lines):
-        console.say(line)
+    for line in lines(documents):
+        console.say(f"warning: {line}")

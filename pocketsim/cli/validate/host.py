@@ -11,7 +11,7 @@ from pocketsim.cli.ui import console
 from pocketsim.cli.ui import output_paths as targets
 from pocketsim.cli.ui.options import AsJson, Jobs, output
 from pocketsim.cli.validate import second_device
-from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.base import defaults
 
 if TYPE_CHECKING:
     from pocketsim.api.host.host_validation import HostValidation
@@ -50,7 +50,7 @@ def host(  # noqa: PLR0913 - each is an option
     from pocketsim.api.host.probe import probe_file
     from pocketsim.calibration.host import design
 
-    several = jobs or default_jobs()
+    several = jobs or defaults.jobs()
     device = second_device.device(other, profile, quick=quick, no_bar=no_bar)
     if device is not None and profile is not None:
         second_device.alone(device, out, profile, several, json=as_json)

@@ -10,15 +10,15 @@ import typer
 
 from pocketsim.cli.runs.report import PlotlyJs, shared_plotly
 from pocketsim.cli.ui import completion, console, output_paths, progress
-from pocketsim.cli.ui.options import AsJson, Jobs, Out
-from pocketsim.sim.run.children import default_jobs
+from pocketsim.cli.ui.options import OUT, AsJson, Jobs, Out
+from pocketsim.sim.base import defaults
 
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.validation import ValidationResult
 
 
 def validate(  # noqa: PLR0913, PLR0917 - each is an option
-    out: Out = Path("runs"),
+    out: Out = OUT,
     report: Annotated[Path | None, typer.Option("--report", help="HTML file to write.")] = None,
     subset: Annotated[
         list[str] | None,
@@ -51,7 +51,7 @@ def validate(  # noqa: PLR0913, PLR0917 - each is an option
     from pocketsim.calibration.validate import validation
 
     result = validation.validate(
-        out, jobs or default_jobs(), subset, _PACKAGE, progress=progress.progress
+        out, jobs or defaults.jobs(), subset, _PACKAGE, progress=progress.progress
     )
     if as_json:
         console.data(result.as_json().rstrip())

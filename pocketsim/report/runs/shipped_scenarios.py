@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
 from pocketsim.sim.base.errors import UserError
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import digest, resolve
 
 if TYPE_CHECKING:

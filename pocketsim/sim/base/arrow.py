@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import pyarrow as pa
 
     Array = np.ndarray[Any, Any]
@@ -22,6 +21,7 @@ def numbers(column: pa.Array | pa.ChunkedArray, absent: float | None = None) -> 
 
     What comes may be read only.
     """
+    import numpy as np
     import pyarrow as pa
 
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
-import subprocess
 from pathlib import Path
 
 from pocketsim import sim
@@ -44,7 +42,11 @@ def build_digest() -> str:
         digest.update(name.encode() + b"\0" + path.read_bytes())
     digest.update((_PACKAGE / "devices/transport_options.json").read_bytes())
     engine = engine_file()
-    digest.update(engine.read_bytes() if engine else b"no engine")
+    if engine is None:
+        digest.update(b"no engine")
+    else:
+        with engine.open("rb") as file:  # in parts: it is tens of megabytes
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()[:12]
 
 
@@ -64,11 +66,12 @@ def versions(*more: str, simgrid: bool = False) -> dict[str, str]:
 
 def sources() -> list[Path]:
     """Return the Python files that a run depends on, sorted."""
-    left_out = [_PACKAGE / name for name in NOT_OF_A_RUN]
+    left_out = tuple(f"{_PACKAGE / name}" for name in NOT_OF_A_RUN)
+    folders = tuple(f"{name}/" for name in left_out)
     return sorted(
         path
         for path in _PACKAGE.rglob("*.py")
-        if not any(path.is_relative_to(out) for out in left_out)
+        if str(path) not in left_out and not str(path).startswith(folders)
     )
 
 
@@ -97,6 +100,8 @@ def git_commit() -> str | None:
 
 def _git(*arguments: str) -> str | None:
     """Return what git says of the package's folder, or None where it fails or says nothing."""
+    import subprocess
+
     command = ["git", "-C", str(_PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -107,7 +112,9 @@ def _git(*arguments: str) -> str | None:
 
 @functools.cache
 def _version(name: str) -> str:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return "missing"

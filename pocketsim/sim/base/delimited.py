@@ -12,9 +12,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base import moments
 from pocketsim.sim.base.arrow import native
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
@@ -24,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from pocketsim.sim.base.line_blocks import LineBlock
@@ -78,6 +77,8 @@ def of_csv(
     `check` is told the place and the names of the header, and raises ScenarioError if it will not
     do. Raises ScenarioError with the first row that cannot be read.
     """
+    import numpy as np
+
     before: list[bytes] = []
     form: _Form | None = None
     for block in _filled(path, file, b"#", before):
@@ -114,6 +115,8 @@ def _filled(
     path: Path, file: BinaryIO, comments: bytes, before: list[bytes]
 ) -> Iterator[LineBlock]:
     """Yield lines with values; `before` gets the comment that stands before the first of them."""
+    import numpy as np
+
     blank_row, is_first = 0, True
     for row, data in whole_lines(path, file, BLOCK_BYTES):
         block = parted(data, row)
@@ -140,6 +143,8 @@ def _filled(
 
 def _blank(block: LineBlock) -> npt.NDArray[np.bool_]:
     """Tell of each line whether it holds nothing but blanks and separators."""
+    import numpy as np
+
     found = block.begins_with(b"\n \t,;")
     for place in np.flatnonzero(found).tolist():
         found[place] = not block.line(place).strip(b" \t,;")
@@ -149,6 +154,8 @@ def _blank(block: LineBlock) -> npt.NDArray[np.bool_]:
 def _last_comment(
     block: LineBlock, is_comment: npt.NDArray[np.bool_], filled: npt.NDArray[np.bool_]
 ) -> list[bytes]:
+    import numpy as np
+
     places = np.flatnonzero(is_comment & (np.cumsum(filled) == 0))
     return [block.line(int(place)) for place in places[-1:]]
 

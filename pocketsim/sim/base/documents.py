@@ -45,7 +45,9 @@ key_path, read_json, read_toml = files.key_path, files.read_json, files.read_tom
 class Section(BaseModel):
     """A table of a document: immutable, strict about types, closed to unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, validate_default=True, defer_build=True
+    )
 
     is_one_number: ClassVar[bool] = False
     """Whether the section is a number with its uncertainty: one unit holds for all of it."""
@@ -245,7 +247,7 @@ def _seconds(value: object) -> float:
 
 
 def _seconds_or_first(value: object) -> float | str:
-    return FIRST if value == FIRST else _seconds(value)
+    return units.FIRST if value == units.FIRST else _seconds(value)
 
 
 def _factor_or_duration(value: object) -> units.Quantity:
@@ -285,7 +287,6 @@ def _listed(value: object) -> object:
 _MORE_THAN_ZERO = AfterValidator(_positive)
 Duration = Annotated[float, *_read(units.DURATION)]
 PositiveDuration = Annotated[Duration, _MORE_THAN_ZERO]
-FIRST = "first"
 Origin = Annotated[
     float | Literal["first"],
     BeforeValidator(_seconds_or_first),
@@ -294,14 +295,14 @@ Origin = Annotated[
             "anyOf": [
                 _schema(units.MOMENT),
                 {"type": "string", "format": "date-time"},
-                {"const": FIRST},
+                {"const": units.FIRST},
             ]
         }
     ),
     units.MOMENT,
 ]
-"""Seconds on the clock of a file, of a date and time since 1970-01-01T00:00:00Z; or `FIRST`, for
-the earliest time in the file."""
+"""Seconds on the clock of a file, of a date and time since 1970-01-01T00:00:00Z; or `units.FIRST`,
+for the earliest time in the file."""
 FactorOrDuration = Annotated[
     units.Quantity,
     PlainValidator(_factor_or_duration),

@@ -6,7 +6,6 @@ Nothing is imported here but the packages around the module of an entry point.
 from __future__ import annotations
 
 import importlib.util
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +21,15 @@ PROTOCOLS, PROFILES, WORKLOADS, METRICS = (
 
 def names(group: str) -> list[str]:
     """Return the names of what is offered in a group, sorted."""
+    from importlib import metadata  # which takes long to load
+
     return sorted(metadata.entry_points(group=group).names)
 
 
 def entry(group: str, name: str) -> EntryPoint:
     """Return what is offered by one of `names`."""
+    from importlib import metadata
+
     return metadata.entry_points(group=group)[name]
 
 

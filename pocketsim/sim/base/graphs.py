@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base.errors import ScenarioError, shown
 from pocketsim.sim.base.files import decoded, opened
 
@@ -24,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import networkx as nx
+    import numpy as np
+    import numpy.typing as npt
 
     Indices = npt.NDArray[np.int64]
 
@@ -40,6 +39,8 @@ class Neighbours:
 
     def degree(self) -> Indices:
         """Return the number of neighbours of each node."""
+        import numpy as np
+
         return np.diff(self.start)
 
 
@@ -121,6 +122,8 @@ def _command(path: Path, form: str) -> str:
 
 def neighbours(graph: nx.Graph, nodes: Sequence[Any]) -> Neighbours:
     """Return the neighbours in a graph whose nodes are numbered as they stand in `nodes`."""
+    import numpy as np
+
     number = {node: place for place, node in enumerate(nodes)}
     edges = [(number[one], number[other]) for one, other in graph.edges()]
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)

@@ -10,15 +10,15 @@ import codecs
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import NOT_TEXT, UTF_16_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
 
 
 class Readable(Protocol):
@@ -38,10 +38,14 @@ class LineBlock:
 
     def start(self) -> npt.NDArray[np.int64]:
         """Return where each line begins."""
+        import numpy as np
+
         return np.concatenate([[0], self.end[:-1] + 1])
 
     def begins_with(self, some: bytes) -> npt.NDArray[np.bool_]:
         """Tell of each line whether its first byte, the break of an empty one, is of `some`."""
+        import numpy as np
+
         return np.isin(self.text[self.start()], np.frombuffer(some, np.uint8))
 
     def line(self, place: int) -> bytes:
@@ -51,6 +55,8 @@ class LineBlock:
 
     def select(self, kept: npt.NDArray[np.bool_]) -> LineBlock:
         """Return the lines that are `kept`."""
+        import numpy as np
+
         if kept.all():
             return self
         size = np.diff(self.end, prepend=-1)
@@ -60,6 +66,8 @@ class LineBlock:
 
 def parted(data: bytes, row: int) -> LineBlock:
     """Return the lines of some text, the first of which is `row`."""
+    import numpy as np
+
     text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
     end = np.flatnonzero(text == ord("\n"))
     return LineBlock(text, end, np.arange(row, row + end.size))
@@ -70,6 +78,8 @@ def whole_lines(path: Path, file: Readable, block_bytes: int) -> Iterator[tuple[
 
     Raises ScenarioError with the row of what is no text, and of a line as long as a block.
     """
+    import numpy as np
+
     row = 1
     try:
         for raw in _blocks(path, file, block_bytes):

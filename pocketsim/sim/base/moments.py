@@ -10,14 +10,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base.arrow import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -45,6 +44,7 @@ def is_moment(kind: pa.DataType) -> bool:
 
 def seconds(values: pa.Array) -> npt.NDArray[np.float64]:
     """Return dates and times as seconds since 1970-01-01T00:00:00Z, NaN where there is none."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -77,4 +77,4 @@ def _type(zone: str | None) -> Any:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?$")
 _PER_S = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_ABSENT = np.iinfo(np.int64).min
+_ABSENT = -(2**63)  # numpy's NaT

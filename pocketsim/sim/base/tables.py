@@ -16,9 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base import delimited, moments
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.delimited import check_names
@@ -30,6 +27,8 @@ if TYPE_CHECKING:
     from io import BufferedReader
     from pathlib import Path
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from pocketsim.sim.base.line_blocks import LineBlock
@@ -78,6 +77,8 @@ class Lines:
 
 
 def _none() -> npt.NDArray[np.int64]:
+    import numpy as np
+
     return np.zeros(0, np.int64)
 
 
@@ -106,6 +107,8 @@ class Table:
 
     def row(self, place: int) -> int:
         """Return the number in the file of the row at `place`, counted from 0."""
+        import numpy as np
+
         row = self.first_row + place
         closed_up = self.left_out - np.arange(self.left_out.size)
         return row + int(np.searchsorted(closed_up, row, side="right"))
@@ -188,6 +191,8 @@ def _collected(
     check: Callable[[Table], None] | None,
 ) -> Table:
     """Return the columns of all blocks, without the digest of their file."""
+    import numpy as np
+
     first_row, rows, next_row, is_dated = 1, 0, 0, False
     parts: list[Block] = []
     left_out: list[npt.NDArray[np.int64]] = []
@@ -225,6 +230,8 @@ def _collected(
 
 def _codes(values: Any) -> npt.NDArray[Any]:
     """Return a column as numbers, the same for the same text."""
+    import numpy as np
+
     if isinstance(values, np.ndarray):
         return values
     return numbers(values.dictionary_encode().indices)
@@ -232,6 +239,8 @@ def _codes(values: Any) -> npt.NDArray[Any]:
 
 def _between(row: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.int64]:
     """Return which numbers from `first` to the last of `row` are not in it."""
+    import numpy as np
+
     if row[-1] - first + 1 == row.size:
         return _none()
     return np.setdiff1d(np.arange(first, row[-1] + 1), row, assume_unique=True)
@@ -281,6 +290,7 @@ def _numbered(
     parts: Sequence[Block], columns: Sequence[str]
 ) -> tuple[dict[str, npt.NDArray[np.uint32]], tuple[str, ...]]:
     """Return columns of names as places among all of them, in order, and these."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -302,6 +312,7 @@ def _checked_numbers(
     column: Column, values: pa.Array, before: npt.NDArray[Any] | None
 ) -> npt.NDArray[Any]:
     """Return the values of a column, or raise the first mistake; `before` are those before them."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -317,6 +328,8 @@ def _checked_numbers(
 
 def _check(column: Column, values: Floats, last: npt.NDArray[Any], *, is_dated: bool) -> None:
     """Raise the first mistake among `values`, which follow on `last`."""
+    import numpy as np
+
     wrong = ~((values >= column.least) & (values <= column.most))
     if column.is_whole:
         wrong |= values != np.floor(values)
@@ -380,6 +393,7 @@ def _kinds(columns: Sequence[Column | Names]) -> delimited.Kinds:
 
 
 def _parquet_blocks(path: Path, file: BufferedReader, columns: Sequence[Column | Names]) -> Blocks:
+    import numpy as np
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from typing import Any
+
+    import numpy as np
 
     Array = np.ndarray[Any, Any]
 
@@ -28,6 +28,8 @@ def size(count: int) -> int:
 
 def recipients(size_bytes: Array, *, challenged: bool = False) -> Array:
     """Return how many recipients tokens of `size_bytes` have, whole; `challenged` in our layout."""
+    import numpy as np
+
     challenge_bytes = _CHALLENGE_BYTES if challenged else 0
     own_bytes = size_bytes - BARE_BYTES + challenge_bytes
     count: Array = np.rint(own_bytes / (RECIPIENT_BYTES + challenge_bytes))

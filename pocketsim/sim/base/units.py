@@ -164,6 +164,9 @@ DURATION = Dimension(
     unit="s",
     si="s",
 )
+FIRST = "first"
+"""What a document says instead of a moment for the earliest time in a file."""
+
 MOMENT = Dimension(
     "moment",
     DURATION.suffixes,

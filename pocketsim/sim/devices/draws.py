@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pocketsim.sim.devices.joint import drawn, scaled_to, times
-from pocketsim.sim.devices.profile import TICK_MAX_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     """Takes the end of a stream's name, a mean and a standard error."""
 
 AnyCost = TypeVar("AnyCost", "Cost", "OwnCost", "ScaledCost")
+
+TICK_MAX_S = 0.2e-3
+"""Of a kernel's tick: a twentieth of the time between two. What takes longer is somebody else."""
 
 
 def draw(contents: Shipped, seed: int, name: str) -> Shipped:

@@ -31,6 +31,7 @@ from pocketsim.sim.base.documents import (
 from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION, OPTIONAL, device_operations
 from pocketsim.sim.base.errors import ScenarioError, choices, nearest
 from pocketsim.sim.base.files import at_home
+from pocketsim.sim.devices.draws import TICK_MAX_S
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
 if TYPE_CHECKING:
@@ -172,8 +173,6 @@ class AfterRest(Provenance):
     )
 
 
-TICK_MAX_S = 0.2e-3
-"""Of a kernel's tick: a twentieth of the time between two. What takes longer is somebody else."""
 Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
 BY_REST = (
     "By rest, ascending; between two along the logarithm of the rest, beyond them as at the "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
-from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, read, summary_path
 from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS, PHONES
 from pocketsim.sim.scenario.resolved import streams_number
 from pocketsim.sim.trace import histograms, tables
@@ -153,11 +153,6 @@ def _repetition(summary: Summary) -> dict[str, Any]:
         held = {key: value for key, value in summary["ledger"].items() if key in _HELD}
         return {**found, "ledger": held}
     return found
-
-
-def read(path: Path) -> Any:
-    """Return the content of a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write(path: Path, value: Any) -> None:

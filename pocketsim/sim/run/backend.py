@@ -10,9 +10,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
-from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children, Done
-from pocketsim.sim.run.job import summary_path
+from pocketsim.sim.run.job import read, summary_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +45,10 @@ class LocalBackend:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._children = Children(jobs)
+
+    def begin(self) -> None:
+        """Load what makes runs, and do not wait for it; whoever calls this calls `stop`, too."""
+        self._children.begin()
 
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
         """Do as `Backend.make` says; its seconds are those of its children, each on one core."""

@@ -28,6 +28,7 @@ from pocketsim.sim.base.errors import (
     ScenarioError,
     UserError,
 )
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import durations
 from pocketsim.sim.run.job import Share, summary_path
 
@@ -106,6 +107,12 @@ class Children:
     def __exit__(self, *_: object) -> None:
         """End whatever is under way."""
         self.stop()
+
+    def begin(self) -> None:
+        """Let the process that forks load its libraries, if it does not yet, and do not wait."""
+        with self._lock:
+            if self._server is None and not self._stopped:
+                self._server = _Server.start()
 
     def run(
         self,
@@ -212,6 +219,7 @@ class Children:
             if self._stopped:
                 raise StoppedError
             if self._server is not None and self._server.has_ended():
+                logger.warning("the process that forks ended; another begins")
                 self._server.end()
                 self._server = None
                 for slot in self._idle:  # which ended with it
@@ -357,11 +365,6 @@ def _last_line(said: str) -> str:
 
 def _nothing(_share: float) -> None:
     pass
-
-
-def default_jobs() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children
+from pocketsim.sim.run.job import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

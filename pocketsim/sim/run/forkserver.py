@@ -4,8 +4,10 @@ SimGrid allows one engine per process, for good, and may abort the process; a fo
 its own and costs milliseconds, where a new Python costs half a second. Three kinds of process live
 here, each with one thread, since a fork has only the thread that made it:
 
-* the *server* loads everything and forks a slot for each socket that it is handed on stdin;
-* a *slot* takes one job after another from its socket, forks for each, and tells how that ended;
+* the *server* loads what every job needs, and forks a slot for each socket that it is handed on
+  stdin;
+* a *slot* takes one job after another from its socket, loads what else such jobs need, forks for
+  each, and tells how that ended;
 * a *fork* does the job (`sim.run.child`, `sim.run.assembly`) and tells how far it is.
 
 Who asks is gone when its sockets are closed; then all end, each with the one that forked it. The
@@ -27,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim.run import assembly, child
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pocketsim.sim.run.child import Tell
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Perform = Callable[[dict[str, Any], Tell], int]
 
@@ -105,8 +108,8 @@ def _do_not_take() -> None:
 
 def load() -> tuple[object, ...]:
     """Load what each fork would else load anew; what is missing, a fork says."""
+    from numpy import random
     from pyarrow import compute, parquet
-    from scipy import optimize, special
 
     from pocketsim.sim import metrics
     from pocketsim.sim.base.build import build_digest
@@ -114,16 +117,40 @@ def load() -> tuple[object, ...]:
     with contextlib.suppress(ImportError):
         from pocketsim.sim import _engine  # noqa: F401
     loaded = (
+        random,
         compute,
         parquet,
-        optimize,
-        special,
         metrics,
         build_digest(),
     )  # what these files are now is what runs
-    gc.collect()
-    gc.freeze()  # else each fork's collections write to, and so copy, every page of what is loaded
+    _freeze()
     return loaded
+
+
+def load_for(asked: Mapping[str, Any]) -> None:
+    """Load what only some jobs need, and takes longer to load than most of them run."""
+    job, work = asked.get("job"), asked.get("assembly") or asked.get("measure")
+    before = len(sys.modules)
+    if job and "networkx" in job["resolved"]["versions"]:
+        import networkx as nx  # noqa: F401
+    if job and _draws_by_laws(job["resolved"]):
+        from scipy import special
+    if work and work["resolved"]["run"]["repetitions"] > 1:  # whose means have intervals
+        from scipy import optimize, special  # noqa: F401
+    if len(sys.modules) > before:
+        _freeze()
+
+
+def _draws_by_laws(resolved: Resolved) -> bool:
+    churn = [resolved["churn"], *(group.get("churn") for group in resolved["devices"])]
+    is_drawn = any(law is not None and law["kind"] == "drawn" for law in churn)
+    return is_drawn or resolved["run"]["draw"] == "posterior"
+
+
+def _freeze() -> None:
+    # Else each fork's collections write to, and so copy, every page of what is loaded.
+    gc.collect()
+    gc.freeze()
 
 
 def _slot(asking: socket.socket, how: Perform) -> int:
@@ -131,8 +158,7 @@ def _slot(asking: socket.socket, how: Perform) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     while (taken := _take(asking)) is not None:
         asked, say = taken
-        if "job" in asked and "networkx" in asked["job"]["resolved"]["versions"]:
-            import networkx as nx  # noqa: F401 - as `load` does, for the few runs that need it
+        load_for(asked)
         number = _fork(lambda: _job(asked, say, asking, how))  # noqa: B023 - called at once
         os.close(say)
         _, status = os.waitpid(number, 0)

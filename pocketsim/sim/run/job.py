@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from pocketsim.sim.base.engine_output import EngineOutput
@@ -137,3 +138,8 @@ def kept_path(directory: Path, repetition: int, name: str) -> Path:
 def summary_path(directory: Path, repetition: int) -> Path:
     """Return where a child puts counters and chain indices of a repetition."""
     return directory / f"repetition-{repetition}.json"
+
+
+def read(path: Path) -> Any:
+    """Return the content of a JSON file that a child left."""
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NotRequired, cast
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # that of 3.11 says too little to pydantic
 
-from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path, opened
 from pocketsim.sim.run import rundir
@@ -107,6 +106,8 @@ def read_events(directory: Path) -> pa.Table:
     if not keeps_events(directory):
         reason = 'the run keeps no events; run it with output.trace = "full" for what needs them'
         raise ScenarioError(directory, "output.trace", reason, "full")
+    from pocketsim.sim import trace
+
     with parquet(path):
         return trace.read(path)
 

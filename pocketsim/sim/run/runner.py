@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import defaults
 from pocketsim.sim.base.build import git_commit
 from pocketsim.sim.base.errors import (
     EngineError,
@@ -21,10 +22,11 @@ from pocketsim.sim.base.errors import (
     room_for,
 )
 from pocketsim.sim.base.files import at_home
+from pocketsim.sim.base.log import logger
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.backend import Backend, LocalBackend
-from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.scenario import Document, load, point_values
+from pocketsim.sim.scenario import point_values
+from pocketsim.sim.scenario.load import Document, load
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class Way:
 def run(
     scenario: str | Path,
     overrides: Sequence[str] = (),
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     jobs: int | None = None,
 ) -> list[Path]:
     """Run a scenario and return its run directories, one per rung, in order.
@@ -86,8 +88,8 @@ def run(
     Raises ScenarioError before anything is written, EngineError when a child crashed, NoRoomError
     when the disk is full.
     """
-    tasks = tasks_of(load(scenario, overrides), at_home(out))
-    return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
+    tasks = tasks_of(load(scenario, overrides), at_home(out or defaults.out()))
+    return [outcome.directory for outcome in run_tasks(tasks, jobs or defaults.jobs())]
 
 
 def tasks_of(document: Document, out: Path, read: Profiles | None = None) -> list[Task]:
@@ -228,22 +230,28 @@ def _run_rung(
     task: Task, rung: Rung, target: Path, backend: Backend, progress: Progress, way: Way
 ) -> str:
     if rundir.is_complete(target):
+        logger.info("%s: is there already", target)
         return "reused"
     repetitions = rung.resolved["run"]["repetitions"]
     if way.limit is not None and not way.limit.has_room_for(target, repetitions):
+        logger.info("%s: is left, as no time is left for it", target)
         return "left"
+    logger.info("%s: begins, %d x %g s", target, repetitions, rung.resolved["run"]["duration_s"])
+    took_s = durations.stopwatch()
     previous = task.folder / rung.previous if rung.previous else None
     first_index = results.read_manifest(previous)["final_index"] if previous else None
     order = _order(task.document, rung, target, first_index)
     order["only_metrics"] = way.only_metrics
+
+    def heard(repetition: int, share: float) -> None:
+        progress(rung.name, repetition, share)
+        if share >= 1:
+            logger.debug("%s: repetition %d done", rung.name, repetition)
+
     with way.building(target) as aside:
-        core_s = backend.make(
-            order,
-            aside,
-            rundir.failed_folder(target),
-            lambda repetition, share: progress(rung.name, repetition, share),
-        )
+        core_s = backend.make(order, aside, rundir.failed_folder(target), heard)
     durations.note(target, repetitions, core_s)
+    logger.info("%s: done in %.1f s", target, took_s())
     return "ran"
 
 

@@ -1,6 +1,4 @@
-"""Scenario documents: the model, the loader and the JSON Schema."""
+"""Scenario documents: the model, the loader, what they resolve to, and the JSON Schema.
 
-from pocketsim.sim.scenario.document import Scenario
-from pocketsim.sim.scenario.load import Document, load
-
-__all__ = ["Document", "Scenario", "load"]
+Importing this loads none of them: a child process reads resolved scenarios without the models.
+"""

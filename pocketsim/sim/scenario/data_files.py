@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pocketsim.sim.base import entry_points, graphs
 from pocketsim.sim.base.files import beside
 from pocketsim.sim.scenario import (
@@ -112,6 +110,8 @@ def used(files: Mapping[str, DataFile]) -> dict[str, Used]:
 def _trades(
     scenario: Scenario, workload: WorkloadTrace, file: Path, called: Sequence[str]
 ) -> DataFile:
+    import numpy as np
+
     rows, duration_s = trade_files.read(file, *_setting(scenario), called), scenario.run.duration
     trade_files.check(scenario, rows)
     used = trade_files.used(rows, workload.origin, duration_s)

@@ -17,7 +17,7 @@ from pocketsim.sim.scenario.town import Town
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pocketsim.sim.scenario import Scenario
+    from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.resolved import Rung
 
 

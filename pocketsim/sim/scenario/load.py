@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import key_path, read_toml, validate
-from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.errors import ScenarioError, printable, shown
 from pocketsim.sim.scenario import (
     consistency,
     custom_library,
@@ -65,6 +65,15 @@ class Document:
     tables: PresenceTables
     people: tuple[str, ...]
     used: Mapping[str, Used]
+
+    def __repr__(self) -> str:
+        # Short, as people print it; the text of the file and all that was read are its fields.
+        run = self.scenario.run
+        said = [
+            f"{self.scenario.phone_count()} phones, {run.repetitions} x {run.duration:g} s",
+            *self.overrides,
+        ]
+        return f"<scenario {printable(self.path.stem)}: {shown('; '.join(said), _LONGEST_REPR)}>"
 
     def paths(self) -> dict[str, str]:
         """Return the paths of all files that the scenario names, by digest."""
@@ -245,6 +254,7 @@ def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
 
 
 _DIGITS = 9
+_LONGEST_REPR = 300  # characters
 _OTHER_DOCUMENTS = {
     "sweep": "a sweep (`pocketsim sweep run` takes it)",
     "device": "a device profile",

@@ -13,7 +13,7 @@ from pocketsim.sim.devices.prices import prices
 from pocketsim.sim.scenario import limits
 
 if TYPE_CHECKING:
-    from pocketsim.sim.scenario import Document
+    from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.resolved import Paced, Resolved
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pocketsim.sim.base.errors import ScenarioError, shown
 
 if TYPE_CHECKING:
@@ -52,6 +50,8 @@ def together(naming: Named, others: Callable[[], Named], phones: int) -> tuple[s
 
 def numbered(table: Table, people: Sequence[str]) -> Table:
     """Return a table whose columns of names are numbers of phones."""
+    import numpy as np
+
     if not table.names:
         return table
     lookup = np.array(numbers_of(table.names, people), np.uint32)

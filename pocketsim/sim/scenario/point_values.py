@@ -24,7 +24,8 @@ from pocketsim.sim.scenario.town import Tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pocketsim.sim.scenario import Document, Scenario
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.resolve import Rung
 
 

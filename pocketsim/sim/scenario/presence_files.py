@@ -2,7 +2,8 @@
 
 A scenario names them. They are read and checked with the scenario, and again by each child process,
 which refuses a file that has changed since. Columns are unsorted, as they stand in the file. What a
-plan makes of them is in `sim.plan.churn` and `sim.plan.contacts`.
+plan makes of them is in `sim.plan.churn` and `sim.plan.contacts`. Who checks a scenario has its
+models; a child has not, and no import here loads them.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.files import beside, check_same
 from pocketsim.sim.base.tables import Column, Lines, Names, Table
 from pocketsim.sim.scenario import phone_ids, rows_used
-from pocketsim.sim.scenario.churn import ChurnFile
-from pocketsim.sim.scenario.contacts import ContactsFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
+
+    from pocketsim.sim.scenario.churn import ChurnFile
+    from pocketsim.sim.scenario.contacts import ContactsFile
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.scenario.rows_used import Used
@@ -43,6 +43,8 @@ def churn_of(group: int) -> str:
 
 def naming(scenario: Scenario, path: Path, cache: Cache) -> dict[Path, tuple[str, ...]]:
     """Return the ids in contacts that name people, by file."""
+    from pocketsim.sim.scenario.contacts import ContactsFile
+
     law = scenario.contacts
     if not isinstance(law, ContactsFile) or law.format != _TIJ_FORMAT:
         return {}
@@ -54,7 +56,7 @@ def others(scenario: Scenario, path: Path, cache: Cache) -> dict[Path, tuple[str
     """Return the ids in files of contacts in columns and of all phones' churn, by file."""
     found = {}
     for place, law in _named(scenario).items():
-        form = law.format if isinstance(law, ContactsFile) else _PRESENCE
+        form = getattr(law, "format", _PRESENCE)
         if place in _WITH_IDS and form != _TIJ_FORMAT:
             file = beside(path, place, law.file)
             found[file] = _cached(file, form, cache, by_id=True).names
@@ -72,7 +74,7 @@ def read(
     """
     found: dict[str, Table] = {}
     for place, law in _named(scenario).items():
-        form = law.format if isinstance(law, ContactsFile) else _PRESENCE
+        form = getattr(law, "format", _PRESENCE)
         by_id = _has_ids(place, form, people)
         told = _cached(beside(path, place, law.file), form, cache, by_id=by_id)
         found[place] = table = phone_ids.numbered(told, people)
@@ -123,6 +125,9 @@ def again(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
 
 def _named(scenario: Scenario) -> dict[str, ChurnFile | ContactsFile]:
     """Return the sections that name a file, by the file's key path."""
+    from pocketsim.sim.scenario.churn import ChurnFile
+    from pocketsim.sim.scenario.contacts import ContactsFile
+
     groups = {churn_of(number): group.churn for number, group in enumerate(scenario.devices)}
     laws = {CHURN: scenario.churn, **groups, CONTACTS: scenario.contacts}
     return {place: law for place, law in laws.items() if isinstance(law, ChurnFile | ContactsFile)}
@@ -163,6 +168,8 @@ def _check_on(table: Table) -> None:
 
 def _check_near(table: Table) -> None:
     """Refuse what no scenario can have in columns of contacts, or in some of their rows."""
+    import numpy as np
+
     one, other, begin_s, end_s = (table.columns[column.name] for column in CONTACT)
     table.refuse(end_s <= begin_s, "end_s is {end_s:.15g}, which is not after begin_s")
     pair = (np.minimum(one, other), np.maximum(one, other))
@@ -214,6 +221,8 @@ def _check_apart(
     what: str,
 ) -> None:
     """Refuse two intervals of the same that overlap; those that touch do not."""
+    import numpy as np
+
     order = np.lexsort((begin_s, *who))
     before, after = order[:-1], order[1:]
     wrong = begin_s[after] < end_s[before]

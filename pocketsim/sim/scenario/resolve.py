@@ -48,9 +48,10 @@ if TYPE_CHECKING:
         Shipped,
         ShippedImplementation,
     )
-    from pocketsim.sim.scenario import Document, Scenario
     from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.resolved import (
         Churn,
         ChurnFile,
@@ -118,8 +119,18 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
     Device profiles in `read` are not read again, those that are read are added to it. Raises
     ScenarioError when a device profile is missing or invalid, or a loop asks for too much.
     """
+    rungs = _rungs(document, _common(document, {} if read is None else read, _versions(document)))
+    # A value that a list holds twice is one run.
+    return list({rung.name: rung for rung in rungs}.values())
+
+
+def check(document: Document) -> None:
+    """Raise what `resolve` would, without reading the build, which names runs alone."""
+    _rungs(document, _common(document, {}, {}))
+
+
+def _rungs(document: Document, common: _Common) -> list[Rung]:
     scenario = document.scenario
-    common = _common(document, {} if read is None else read)
     rungs: list[Rung] = []
     for at in grid.combinations(scenario):
         continues = scenario.run.app == "continued" and rungs
@@ -135,8 +146,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
         loops.check(document, resolved)
         name = f"{grid.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
         rungs.append(Rung(name, resolved, previous, at))
-    # A value that a list holds twice is one run.
-    return list({rung.name: rung for rung in rungs}.values())
+    return rungs
 
 
 def canonical_json(value: Any) -> str:
@@ -149,7 +159,13 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
-def _common(document: Document, read: Profiles) -> _Common:
+def _versions(document: Document) -> dict[str, str]:
+    has_flows = document.scenario.run.fidelity == "flow"
+    found = versions(*_libraries(document.scenario), simgrid=has_flows)
+    return {**found, **_python(document)}
+
+
+def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -> _Common:
     scenario = document.scenario
     devices, contents = _devices(document, read)
     has_flows = scenario.run.fidelity == "flow"
@@ -157,7 +173,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": {**versions(*_libraries(scenario), simgrid=has_flows), **_python(document)},
+        "versions": versions_used,
         "run": _run(scenario),
         "devices": devices,
         "profiles": contents,

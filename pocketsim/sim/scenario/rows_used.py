@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from pocketsim.sim.base.documents import FIRST
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.units import FIRST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import numpy.typing as npt
 
     from pocketsim.sim.base.tables import Table
 
@@ -132,6 +131,8 @@ def _are_few(used: Used) -> bool:
 
 def _count(begin_s: Floats, end_s: Floats, duration_s: float) -> int:
     # What is at one time is in the run from its first moment on, what lasts must not be over then.
+    import numpy as np
+
     begun = np.where(end_s > begin_s, end_s > 0, begin_s >= 0)
     return int(np.count_nonzero(begun & (begin_s < duration_s)))
 

@@ -15,7 +15,7 @@ from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pocketsim.sim.scenario.load import Document
 
@@ -24,6 +24,16 @@ def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
     found = (_idle_phones, _hardly_any, _long, _oversized, _stretched_faults, _little_used)
     return [warning for warn in found for warning in warn(document)]
+
+
+def lines(documents: Iterable[Document]) -> list[str]:
+    """Return the warnings of some documents, each once, with the file and the key path."""
+    found = (
+        f"{document.path}: {key_path}: {text}"
+        for document in documents
+        for key_path, text in warnings(document)
+    )
+    return list(dict.fromkeys(found))
 
 
 def _idle_phones(document: Document) -> Iterator[tuple[str, str]]:

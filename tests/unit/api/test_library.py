@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 import pocketsim as ps
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES = [

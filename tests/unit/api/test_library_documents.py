@@ -161,3 +161,19 @@ def test_impossible_plots_are_an_error(runs, tmp_path):
     tasks = ps.run("sign_and_verify", {"run.duration": "10ms", "run.repetitions": 1}, out=tmp_path)
     with pytest.raises(ps.UserError, match="not of trades"):
         ps.plot.round_trips(tasks)
+
+
+@pytest.mark.parametrize("name", ["udp_100b", "outage"])
+def test_a_scenario_prints_as_one_short_line(name):
+    plain = ps.scenario(name)
+    run = plain.scenario.run
+    size = f"{plain.scenario.phone_count()} phones, {run.repetitions} x {run.duration:g} s"
+    assert str(plain) == repr(plain) == f"<scenario {name}: {size}>"
+    changed = repr(ps.scenario(name, {"run.seed": 3}))
+    assert changed == f"<scenario {name}: {size}; run.seed=3>"
+
+
+def test_a_scenario_with_long_changes_prints_as_one_short_line():
+    said = repr(ps.scenario("udp_100b", {"workload.rate": [f"{rate}/s" for rate in range(1, 999)]}))
+    assert len(said) < 400
+    assert said.isprintable()

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 MARKED = """
 from pathlib import Path

@@ -217,20 +217,3 @@ def test_words_to_choose_from_are_completed(tmp_path):
 def test_commands_are_completed(tmp_path):
     assert completed(tmp_path, "pocketsim calibrate p") == ["published"]
     assert completed(tmp_path, "pocketsim re") == ["report"]
-
-
-def test_help_loads_no_library_that_takes_long(root):
-    code = (
-        "import sys\nfrom pocketsim.cli import main\ntry:\n    main()\nfinally:\n"
-        "    print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "--help"],
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = set(done.stderr.split())
-    assert "typer" in loaded
-    assert not loaded & SLOW

@@ -11,7 +11,7 @@ from pocketsim.calibration.validate import published
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 HINT = "run `python -m pocketsim.api.documents.schema`"
 OF_CATALOG = {kind: kind for kind in catalog.KINDS} | {"device": "profile"}

@@ -11,7 +11,7 @@ import pytest
 
 from pocketsim.api.documents import catalog, schema, templates
 from pocketsim.sim.run.sweep import load_sweep
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 

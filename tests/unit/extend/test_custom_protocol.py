@@ -15,7 +15,8 @@ from pocketsim.sim.base.custom_protocol import Others
 from pocketsim.sim.base.engine_facts import EVENT_KINDS, operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load, point_values
+from pocketsim.sim.scenario import point_values
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.trace.columns import Columns
 from pocketsim.testing import Harness

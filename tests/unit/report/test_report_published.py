@@ -17,7 +17,7 @@ from pocketsim.report.charts import grids, rates
 from pocketsim.report.runs import shipped_scenarios
 from pocketsim.report.runs.run import Run, as_series, load
 from pocketsim.report.runs.shipped_scenarios import ShippedScenarios
-from pocketsim.sim.scenario import load as load_scenario
+from pocketsim.sim.scenario.load import load as load_scenario
 from pocketsim.sim.scenario.resolve import Rung, resolve
 
 UDP = "pocketsim/scenarios/throughput/udp_128b.toml"

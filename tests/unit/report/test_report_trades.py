@@ -21,7 +21,7 @@ from pocketsim.report.charts import latency, theme
 from pocketsim.report.runs import round_trips
 from pocketsim.report.runs.run import as_series, load
 from pocketsim.report.sections import fates, verdicts
-from pocketsim.sim.scenario import load as load_scenario
+from pocketsim.sim.scenario.load import load as load_scenario
 from pocketsim.sim.scenario.resolve import resolve
 
 UDP = "pocketsim/scenarios/throughput/udp_128b.toml"

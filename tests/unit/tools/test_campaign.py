@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from tools.campaign import __main__ as campaign
 from tools.campaign import checking, drawing

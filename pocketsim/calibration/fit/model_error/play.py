@@ -106,7 +106,7 @@ def main() -> None:
 def predicted(session: Session, out: Path, jobs: int, repetitions: int) -> Iterator[Predicted]:
     """Run a session's rungs that rows point to, and yield those rows."""
     from pocketsim.sim.run import runner
-    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.load import load
 
     rows = [row for row in published.rows() if _is_of(row, session)]
     folder = out / session.name.replace(", ", "_")

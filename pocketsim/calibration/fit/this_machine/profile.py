@@ -8,7 +8,6 @@ was there.
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass
 from importlib import metadata
@@ -28,6 +27,7 @@ from pocketsim.calibration.fit.parts import (
 )
 from pocketsim.calibration.fit.this_machine.outside import SLEEPS_S
 from pocketsim.calibration.fit.this_machine.rounds import ROUNDS
+from pocketsim.sim.base.cores import usable_cores
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.units import SIZE
 from pocketsim.sim.devices.profile import Device, Profile
@@ -140,7 +140,7 @@ def this_machine(socket_buffer_bytes: int) -> Machine:
     return Machine(
         processor=told.get("model name") or platform.processor() or platform.machine(),
         system=f"{_distribution()}, {platform.release()}",
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         python=f"Python {platform.python_version()}, PyNaCl {metadata.version('pynacl')}",
         is_virtual="hypervisor" in told.get("flags", "").split(),
         socket_buffer_bytes=socket_buffer_bytes,

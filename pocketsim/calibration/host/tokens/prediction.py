@@ -19,7 +19,7 @@ from pocketsim.calibration.host.tokens.design import CHECK, SIGN, Stage
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.run import results, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import Columns, split, times_by_message
 

@@ -8,9 +8,9 @@ from pocketsim.calibration.fit import write
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices import profile
-from pocketsim.sim.devices.draws import draw
+from pocketsim.sim.devices.draws import TICK_MAX_S, draw
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import SLEEPS_S, TICK_S, in_memory
@@ -101,7 +101,7 @@ def test_a_drawn_tick_leaves_something(fitted, scenario):
     resolved = resolve(load(scenario, ["devices[0].profile=phone.toml"]))[0].resolved
     (shipped,) = resolved["profiles"].values()
     drawn_s = [draw(shipped, seed, "it")["scheduler"]["tick_s"]["value"] for seed in range(200)]
-    assert max(drawn_s) == profile.TICK_MAX_S
+    assert max(drawn_s) == TICK_MAX_S
     assert min(drawn_s) > 0
 
 

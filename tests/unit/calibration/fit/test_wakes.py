@@ -14,7 +14,7 @@ from pocketsim.calibration.fit.wakes import of_a_part
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import in_memory, without

@@ -29,7 +29,7 @@ from pocketsim.report.host import page
 from pocketsim.report.host import second_device as other_page
 from pocketsim.sim.devices.profile import DEVICES
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import token_batches
 

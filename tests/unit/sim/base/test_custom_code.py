@@ -12,7 +12,7 @@ from pocketsim.sim.base.custom_protocol import Phone
 from pocketsim.sim.base.errors import ProtocolError, ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import custom_objects
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 CODE = """

@@ -7,7 +7,7 @@ from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run.sweep import load_sweep
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 

@@ -10,7 +10,7 @@ from pocketsim.sim.base.engine_facts import device_operations, operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import draws, implementation, prices, profile
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 NAMES = profile.shipped(profile.IMPLEMENTATIONS)

@@ -13,7 +13,8 @@ from pocketsim.sim.base.units import DURATION, Quantity
 from pocketsim.sim.devices import draws, implementation, prices, profile
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import sweep
-from pocketsim.sim.scenario import load, point_values
+from pocketsim.sim.scenario import point_values
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, typed_sections
 

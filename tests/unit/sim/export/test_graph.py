@@ -15,7 +15,7 @@ from pocketsim import testing
 from pocketsim.sim import trace
 from pocketsim.sim.export import graph, payment_amounts
 from pocketsim.sim.plan import build_plan as building
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 

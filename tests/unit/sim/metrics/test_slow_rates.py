@@ -6,7 +6,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import interval_s
 from pocketsim.sim.scenario.warnings import warnings
 

@@ -9,7 +9,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.churn import lengths, on_share
 from pocketsim.sim.plan.town import power_law_quantile
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 POISSON = 'workload={kind="poisson", rate="1000000/s", payload="1B"}'

@@ -7,8 +7,8 @@ from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.churn import Transitions, is_on, on_share
-from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.churn import comes_and_goes
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, mistakes
 

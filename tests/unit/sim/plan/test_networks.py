@@ -9,7 +9,7 @@ from pocketsim.sim.base import streams
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import networks
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 DRAWS = 2000

@@ -16,7 +16,8 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load, phone_ids
+from pocketsim.sim.scenario import phone_ids
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 

@@ -15,7 +15,7 @@ from pocketsim.sim.export import graph
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, typed_sections
 

@@ -14,7 +14,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import canonical_json, resolve
 from support import engine_plans as plans
 from support import typed_sections
@@ -358,7 +358,7 @@ def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
         "from support import engine_plans;import hashlib;"
         "from pocketsim.sim.plan.build_plan import build_plan;"
-        "from pocketsim.sim.scenario import load;from pocketsim.sim.scenario.resolve import *;"
+        "from pocketsim.sim.scenario.load import load;from pocketsim.sim.scenario.resolve import *;"
         "r=resolve(load('pocketsim/scenarios/scale/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"
         "print(hashlib.sha256(plan.encode()).hexdigest())"

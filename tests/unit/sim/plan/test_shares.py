@@ -11,7 +11,7 @@ from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.population import by_share
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 TOML = """

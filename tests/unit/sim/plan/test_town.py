@@ -8,7 +8,7 @@ import pytest
 
 from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.plan.town import power_law_quantile
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 

@@ -13,7 +13,7 @@ from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.scenario.warnings import warnings
 from support import typed_sections

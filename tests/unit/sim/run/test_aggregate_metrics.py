@@ -18,7 +18,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.metrics import custom_protocol, histograms
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import collect, rundir, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from tools.campaign import __main__ as campaign
 from tools.campaign import checking, drawing

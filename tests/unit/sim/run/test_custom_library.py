@@ -6,7 +6,8 @@ import pytest
 
 from pocketsim.sim.base.build import engine_file
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import custom_library, load
+from pocketsim.sim.scenario import custom_library
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 OWN = """

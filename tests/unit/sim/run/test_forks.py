@@ -9,7 +9,7 @@ import pytest
 from pocketsim.sim.base.errors import EngineError
 from pocketsim.sim.run import runner
 from pocketsim.sim.run.forks import Forks
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 pytestmark = pytest.mark.engine

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pocketsim.cli import app
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 
 @pytest.mark.parametrize("command", [("check",), ("run", "--out", "runs/mine")])

@@ -21,7 +21,7 @@ from pocketsim.sim.base.errors import (
     UserError,
 )
 from pocketsim.sim.run import children, rundir, runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 
 
 def names(folder):

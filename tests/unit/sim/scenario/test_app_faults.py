@@ -5,8 +5,9 @@ import math
 import pytest
 
 from pocketsim.sim.plan import build_plan as building
-from pocketsim.sim.scenario import app_faults, load
+from pocketsim.sim.scenario import app_faults
 from pocketsim.sim.scenario import warnings as of_documents
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 

@@ -26,7 +26,7 @@ from pocketsim.sim.base.documents import key_path
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation, profile
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -5,7 +5,8 @@ import pytest
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import runner
 from pocketsim.sim.run.results import read_metrics
-from pocketsim.sim.scenario import load, loops
+from pocketsim.sim.scenario import loops
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.scenario.warnings import warnings
 from support import engine_plans as plans

@@ -6,8 +6,9 @@ from pydantic import BaseModel
 
 from pocketsim.sim.base import units
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load, point_values
+from pocketsim.sim.scenario import point_values
 from pocketsim.sim.scenario.document import Devices, Scenario
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 BRING_THEIR_UNITS = {(Devices, "cost")}  # a factor, or a duration

@@ -11,7 +11,8 @@ from pocketsim.api.documents import catalog
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load, presence_files
+from pocketsim.sim.scenario import presence_files
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 

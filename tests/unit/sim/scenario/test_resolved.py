@@ -20,13 +20,13 @@ from pocketsim.sim.scenario import (
     custom_protocol,
     document,
     energy,
-    load,
     network,
     resolved,
     town,
     transports,
     workloads,
 )
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 

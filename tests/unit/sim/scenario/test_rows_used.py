@@ -9,7 +9,7 @@ import pytest
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.scenario.warnings import warnings
 from support.four_phones import HEAD

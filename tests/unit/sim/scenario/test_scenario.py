@@ -6,7 +6,8 @@ import pytest
 
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import load, schema
+from pocketsim.sim.scenario import schema
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import digest, resolve
 from support import mistakes
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pocketsim.sim.base import engine_facts
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.warnings import warnings
 from support import engine_plans as plans
 

@@ -20,7 +20,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.model_error import half_log, widened
 from pocketsim.sim.devices import implementation, profile
 from pocketsim.sim.metrics import predicted
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 APP = profile.IMPLEMENTATIONS / "trustchain_throughput_2025.toml"
