@@ -184,7 +184,9 @@ probe-slow: build/.system ## Build it with slow cryptography, as another device:
 probe-arm64: build/android/probe ## Build the static probe for a phone's shell: build/android/probe
 
 .PHONY: apk
-apk: build/android/probe.apk ## Build the Android app: build/android/probe.apk
+apk: build/android/probe.apk ## Build the Android app: build/android/probe.apk; say its size and SHA-256 digest
+	@stat -c '%n: %s bytes' $<
+	@cd $(<D) && sha256sum $(<F) | tee $(<F).sha256
 
 .PHONY: test-android
 # The library beside the command: so they share what they are made of.

@@ -6,6 +6,7 @@ the others run here. Nothing that make would build is built: `-n` prints, `-o` t
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -168,6 +169,17 @@ def test_clean_removes_what_was_built(tmp_path):
     make("clean", folder=tmp_path)
     assert not any((tmp_path / name).exists() for name in [*built, "pocketsim/sim/_engine.abi3.so"])
     assert all((tmp_path / name).exists() for name in kept)
+
+
+def test_the_app_has_a_size_and_a_digest(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    app = tmp_path / "build" / "android" / "probe.apk"
+    app.parent.mkdir(parents=True)
+    app.write_bytes(b"an app")
+    said = make("-o", "build/android/probe.apk", "apk", folder=tmp_path)
+    digest = f"{hashlib.sha256(b'an app').hexdigest()}  probe.apk\n"
+    assert said == f"build/android/probe.apk: 6 bytes\n{digest}"
+    assert (app.parent / "probe.apk.sha256").read_text() == digest
 
 
 @pytest.mark.parametrize(("code", "succeeds"), [(0, True), (6, True), (3, False), (1, False)])

@@ -322,7 +322,7 @@ def test_the_tests_of_the_probe_are_here():
 def test_the_probe_measures_and_checks(probe, tmp_path):
     report = tmp_path / "report.json"
     run_probe(probe, "run", "--quick", "--only", "ed25519_sign", "--quiet", "-o", report)
-    run_probe(probe, "check", report)
+    assert "ed25519_sign" in run_probe(probe, "check", "--table", report)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from tools.android.environment import BUILD, ROOT, Missing, exit_with, need_comm
 
 
 def main() -> None:
-    """Build `build/android/probe.apk`."""
+    """Build `build/android/probe.apk`, signed with a debug key."""
     made = BUILD / "apk"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -30,8 +30,6 @@ def main() -> None:
     unsigned = made / "unsigned.apk"
     alignedzip.write(unsigned, entries(resources, dex, LIBRARY))
     sign(unsigned, BUILD / "probe.apk")
-    size = (BUILD / "probe.apk").stat().st_size
-    print(f"build/android/probe.apk: {size / 1e6:.1f} MB, signed with a debug key")
 
 
 def link_resources(made: Path, framework: Path) -> Path:

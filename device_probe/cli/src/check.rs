@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::say::{print, say};
+use crate::summary::{count, device_name, table};
 
 /// Arguments of `probe check`.
 #[derive(Debug, clap::Args)]
@@ -19,6 +20,9 @@ pub struct Arguments {
     /// One JSON object for each file
     #[arg(long)]
     json: bool,
+    /// Every figure of each report
+    #[arg(long, conflicts_with = "json")]
+    table: bool,
 }
 
 /// Do it.
@@ -29,7 +33,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         all_valid &= result.is_ok();
         match arguments.json {
             true => print(as_json(path, &result)),
-            false => tell(path, &result),
+            false => tell(path, &result, arguments.table),
         }
     }
     Ok(ExitCode::from(if all_valid { 0 } else { INVALID }))
@@ -43,9 +47,14 @@ fn read(path: &Path) -> Result<Result<Report, Vec<Finding>>, Failure> {
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 
-fn tell(path: &Path, result: &Result<Report, Vec<Finding>>) {
+fn tell(path: &Path, result: &Result<Report, Vec<Finding>>, as_table: bool) {
     match result {
-        Ok(report) => print(format_args!("{}: {}", path.display(), summary(report))),
+        Ok(report) => {
+            print(format_args!("{}: {}", path.display(), verdict(report)));
+            if as_table {
+                table(report).iter().for_each(print);
+            }
+        }
         Err(findings) => {
             for finding in findings {
                 say(format_args!("probe: {}", line(path, finding)));
@@ -68,15 +77,11 @@ fn line(path: &Path, finding: &Finding) -> String {
     format!("{}: {place}: {}{nearest}", path.display(), finding.reason)
 }
 
-fn summary(report: &Report) -> String {
+fn verdict(report: &Report) -> String {
     let measured = count(report, Status::Measured);
     let missing = count(report, Status::NotMeasured);
     let conditions: Vec<_> = report.spoiled.iter().map(|s| s.condition.name()).collect();
-    let device = format!("{} {}", report.device.manufacturer, report.device.model);
-    let device = match device.trim() {
-        "" => &report.device.soc,
-        name => name,
-    };
+    let device = device_name(report);
     format!(
         "valid; {device} ({}), {}; {measured} measured, {missing} not; {}",
         report.device.abi,
@@ -102,13 +107,6 @@ fn as_json(path: &Path, result: &Result<Report, Vec<Finding>>) -> serde_json::Va
         }),
         Err(findings) => json!({"file": file, "valid": false, "findings": findings}),
     }
-}
-
-fn count(report: &Report, status: Status) -> usize {
-    let cases = report.measurements.iter();
-    cases
-        .filter(|measurement| measurement.status == status)
-        .count()
 }
 
 /// An invalid document.

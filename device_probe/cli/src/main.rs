@@ -17,6 +17,7 @@ mod quantity;
 mod run;
 mod say;
 mod serve;
+mod summary;
 mod tokens;
 mod trade;
 mod version;

@@ -12,11 +12,6 @@ pub fn say(line: impl Display) {
     put(&mut io::stderr().lock(), format_args!("{line}\n"));
 }
 
-/// Say something on stderr that the next line will replace.
-pub fn say_for_now(text: impl Display) {
-    put(&mut io::stderr().lock(), format_args!("{text}"));
-}
-
 /// Print a line of data on stdout, for whoever still reads.
 pub fn print(line: impl Display) {
     put(&mut io::stdout().lock(), format_args!("{line}\n"));

@@ -40,7 +40,7 @@ named_enum! {
 named_enum! {
     /// How thorough a run is.
     Depth {
-        /// The cases a profile needs most, in well under a minute.
+        /// The cases a profile needs most, in about half a minute.
         Quick = "quick",
         /// Every case.
         Full = "full",

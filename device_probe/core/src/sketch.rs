@@ -31,6 +31,18 @@ pub struct Samples {
     pub quantiles: Option<Vec<f64>>,
 }
 
+impl Samples {
+    /// The quantile `level`: of the samples, or between the quantiles that are kept of them.
+    pub fn quantile(&self, level: f64) -> f64 {
+        let kept = self.values.as_ref().or(self.quantiles.as_ref());
+        let Some(mut sorted) = kept.filter(|kept| !kept.is_empty()).cloned() else {
+            return self.median;
+        };
+        sorted.sort_by(f64::total_cmp);
+        quantile(&sorted, level)
+    }
+}
+
 /// What is left of `values`: moments, median, and the raw values in their order of time if there
 /// are at most `values_max`, else [`QUANTILES`] quantiles.
 ///

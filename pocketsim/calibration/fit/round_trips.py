@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 FACTOR_MAX = 1.5
 """Beyond it, either way, costs miss something: sizes and rounds make less of a difference."""
 
+MADE_OF_IT = "costs are made of it"
+NO_WAKE_UP = "costs have wake-ups, it has none"
+
 
 @dataclass(frozen=True)
 class RoundTrip:
@@ -45,6 +48,14 @@ class RoundTrip:
     def ratio(self) -> float:
         """The sum over the measured one."""
         return self.added_up_s / self.measured_s
+
+    @property
+    def verdict(self) -> str:
+        """What the two tell of the costs: that they agree, a warning, or why they tell nothing."""
+        if not self.is_judged:
+            why = MADE_OF_IT if self.kernel == WAKE.kernel else NO_WAKE_UP
+            return f"not judged: {why}"
+        return f"warning: a factor of {FACTOR_MAX:g} apart" if self.is_far_off else "agree"
 
     @property
     def is_far_off(self) -> bool:

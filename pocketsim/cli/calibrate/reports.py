@@ -81,7 +81,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 def _tell_round_trips(found: Sequence[RoundTrip]) -> None:
-    """Show what costs add up to beside what was timed; warn of what is far off."""
+    """Show what costs add up to beside what was timed, and what that tells of them."""
     from pocketsim.calibration.fit.round_trips import FACTOR_MAX
     from pocketsim.sim.devices.numbers import seconds
 
@@ -95,10 +95,19 @@ def _tell_round_trips(found: Sequence[RoundTrip]) -> None:
             seconds(one.added_up_s),
             seconds(one.measured_s),
             f"{one.ratio:.2f}",
+            one.verdict,
         )
         for one in found
     ]
-    head = ("round trip", "bytes", "after a rest of", "costs add up to", "measured", "ratio")
+    head = (
+        "round trip",
+        "bytes",
+        "after a rest of",
+        "costs add up to",
+        "measured",
+        "ratio",
+        "verdict",
+    )
     console.table("what costs add up to", head, rows, console.say)
     for one in found:
         if one.is_far_off:
@@ -114,7 +123,12 @@ def _as_json(out: Path, calibration: Calibration) -> dict[str, Any]:
         "profile": str(out),
         "kept": [{"key": one.key, "basis": one.basis, "why": one.why} for one in calibration.kept_],
         "round_trips": [
-            {**asdict(one), "ratio": one.ratio, "is_far_off": one.is_far_off}
+            {
+                **asdict(one),
+                "ratio": one.ratio,
+                "is_far_off": one.is_far_off,
+                "verdict": one.verdict,
+            }
             for one in calibration.round_trips_
         ],
     }

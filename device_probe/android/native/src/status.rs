@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pocketsim_probe_core::kernel::Case;
 use pocketsim_probe_core::report::{Measurement, Spoiled};
-use pocketsim_probe_core::run::Observer;
+use pocketsim_probe_core::run::{Observer, Position};
 use pocketsim_probe_core::trade::{Progress, TradeObserver};
 use serde::Serialize;
 
@@ -135,10 +135,10 @@ impl Board {
 }
 
 impl Observer for Board {
-    fn started(&self, number: usize, total: usize, case: &Case) {
+    fn started(&self, position: &Position, case: &Case) {
         let mut status = self.write();
         // Numbers count from 1.
-        (status.done, status.total) = (number.saturating_sub(1), total);
+        (status.done, status.total) = (position.number.saturating_sub(1), position.total);
         status.current = Some(Current {
             kernel: case.kernel,
             parameters: case.parameters.clone(),

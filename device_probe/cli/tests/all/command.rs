@@ -65,8 +65,27 @@ fn without_a_file_the_report_goes_to_stdout_and_progress_to_stderr() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["schema_version"], 1);
     let progress = text(&output.stderr);
-    assert!(progress.contains("[1/1] battery_current"), "{progress}");
-    assert!(progress.contains("Main figures"), "{progress}");
+    assert!(progress.starts_with("0 of 1 steps done, "), "{progress}");
+    assert!(progress.contains("report: on stdout"), "{progress}");
+    assert!(progress.lines().count() <= 25, "{progress}");
+}
+
+#[test]
+fn the_whole_table_is_there_for_who_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.json").display().to_string();
+    let run = ["run", "--only", "thread_spawn", "-o", &path];
+    let plain = text(&probe(&run).stderr);
+    assert!(!plain.contains("cpu_s"), "{plain}");
+    let next = format!("next: pocketsim calibrate {path}");
+    assert!(plain.lines().last().unwrap().starts_with(&next), "{plain}");
+    let told = text(&probe(&[&run[..], &["--table"]].concat()).stderr);
+    let again = text(&probe(&["check", "--table", &path]).stdout);
+    for table in [&told, &again] {
+        let rows = table.lines().filter(|line| line.contains("thread_spawn"));
+        assert!(rows.clone().any(|row| row.contains(" wall_s ")), "{table}");
+        assert!(rows.clone().any(|row| row.contains(" cpu_s ")), "{table}");
+    }
 }
 
 #[test]

@@ -22,16 +22,16 @@ use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode, BLOCK_BYTES
 
 use super::experiment::{case, collect};
 use super::inputs::ensure;
-use super::waking::{two_cores, RESTS_S};
+use super::waking::{rests_s, two_cores};
 use crate::clock::Clock;
 use crate::host::affinity::on_cores;
-use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
+use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 use crate::stop::Stop;
 use crate::trade::ports::LOOK_AROUND;
 use crate::trade::tftp::{Action, Endpoint, Parcel, Wire};
 
 /// The cases: files of one block and turns by how long both ends have slept, and files of more.
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases(depth: Depth) -> Vec<Case> {
     let file = |blocks: usize, rest_s: f64| {
         let parameters = [("blocks", blocks as f64), ("rest_s", rest_s)];
         case(Group::Udp, "tftp_file", &parameters, move |budget| {
@@ -39,7 +39,8 @@ pub(super) fn cases() -> Vec<Case> {
             file_at_pace(&budget.rested(rest), blocks, rest)
         })
     };
-    let few = RESTS_S.map(|rest_s| file(1, rest_s));
+    let rests_s = rests_s(depth);
+    let few = rests_s.iter().map(|&rest_s| file(1, rest_s));
     let many = MANY_RESTS_S.map(|rest_s| file(MANY_BLOCKS, rest_s));
     let turn = |rest: Duration| {
         let parameters = [("rest_s", rest.as_secs_f64())];
@@ -47,9 +48,9 @@ pub(super) fn cases() -> Vec<Case> {
             turns(&budget.rested(2 * rest), rest)
         })
     };
-    let rests = RESTS_S.map(Duration::from_secs_f64);
-    let slept = rests.into_iter().filter(|rest| *rest < LOOK_AROUND);
-    few.into_iter().chain(many).chain(slept.map(turn)).collect()
+    let rests = rests_s.iter().copied().map(Duration::from_secs_f64);
+    let slept = rests.filter(|rest| *rest < LOOK_AROUND);
+    few.chain(many).chain(slept.map(turn)).collect()
 }
 
 /// `file_s` is from the call that writes a file, after both ends have slept, until the other has

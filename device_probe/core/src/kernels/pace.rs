@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
 use super::trading::{Traders, PAYLOAD_BYTES};
-use super::waking::{pair, two_cores, RESTS_S};
+use super::waking::{pair, rests_s, two_cores};
 use crate::clock::Clock;
 use crate::host::affinity::on_cores;
-use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
+use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases: by how long both ends have slept before a trade, and of proposals that wait already
 /// when the one before is answered, so that who countersigns never sleeps.
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases(depth: Depth) -> Vec<Case> {
     let after = |&rest_s: &f64| {
         let parameters = [("rest_s", rest_s)];
         case(Group::Udp, KERNEL, &parameters, move |budget| {
@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
     let queued = case(Group::Udp, KERNEL, &[("queued", 1.0)], |budget| {
         at_pace(budget, Duration::ZERO, 1 + QUEUED)
     });
-    let rested = RESTS_S.iter().map(after);
+    let rested = rests_s(depth).iter().map(after);
     rested.chain([queued]).collect()
 }
 

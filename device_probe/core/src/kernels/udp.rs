@@ -28,9 +28,9 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         capacities(depth),
         by_size("udp_round_trip", sizes, round_trip),
         waking::cases(depth),
-        pace::cases(),
+        pace::cases(depth),
         trading::cases(),
-        files::cases(),
+        files::cases(depth),
     ]
     .concat()
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::gather::{Gathered, Whereabouts};
 use super::plan::{Schedule, Step};
+use super::remaining::{Expected, Remaining};
 use super::throttle::{Detector, Place};
-use super::Observer;
+use super::{Observer, Position};
 use crate::clock::{Clock, TimeSource};
 use crate::host::{affinity, cores, Extras, Host};
 use crate::kernel::{Budget, Depth, MakeRepeat, Repeat, Unmeasured, Work};
@@ -39,13 +40,23 @@ impl Measure<'_> {
         let mut detector = Detector::with(fixed, &self.sampler(), self.place())?;
         let mut gathered: Vec<Gathered> = steps.into_iter().map(Gathered::new).collect();
         let order = order(&gathered, self.schedule.rounds);
+        let mut remaining = self.expected(&gathered);
+        let first_s = self.time.wall_s();
         for (number, &place) in order.iter().enumerate() {
             if self.stop.is_raised() {
                 break;
             }
-            let case = &gathered[place].step().case;
-            self.observer.started(number + 1, order.len(), case);
+            let began_s = self.time.wall_s();
+            let spent_s = began_s - first_s - detector.figures().paused_s;
+            let position = Position {
+                number: number + 1,
+                total: order.len(),
+                left_s: remaining.left_s(&order[number..], spent_s),
+            };
+            self.observer
+                .started(&position, &gathered[place].step().case);
             self.step(&mut gathered[place]);
+            remaining.took(place, self.time.wall_s() - began_s);
             self.observer.measured(&gathered[place].measurement(0));
             let (every_s, pause_max_s) = (self.schedule.check_every_s, self.schedule.pause_max_s);
             detector.look(&self.sampler(), every_s, pause_max_s)?;
@@ -124,19 +135,41 @@ impl Measure<'_> {
     }
 
     fn budget(&self, step: &Step) -> Budget<'_> {
-        // What comes in one round only has the time and the samples of all.
-        let limit_s = self.schedule.experiment_s(step.case.group);
-        let rounds = if step.repeats() {
+        Budget {
+            clock: self.clock,
+            samples: self.schedule.experiment_samples / self.rounds(step) as usize,
+            time_limit: Duration::from_secs_f64(self.experiment_s(step)),
+            stop: self.stop,
+        }
+    }
+
+    /// In each round, in seconds.
+    fn experiment_s(&self, step: &Step) -> f64 {
+        self.schedule.experiment_s(step.case.group) / f64::from(self.rounds(step))
+    }
+
+    /// What comes in one round only has the time and the samples of all.
+    fn rounds(&self, step: &Step) -> u32 {
+        if step.repeats() {
             self.schedule.rounds
         } else {
             1
-        };
-        Budget {
-            clock: self.clock,
-            samples: self.schedule.experiment_samples / rounds as usize,
-            time_limit: Duration::from_secs_f64(limit_s / f64::from(rounds)),
-            stop: self.stop,
         }
+    }
+
+    fn expected(&self, gathered: &[Gathered]) -> Remaining {
+        let expected = gathered.iter().map(|one| {
+            let step = one.step();
+            let is_repeated = matches!(step.case.work, Work::Repeat(_));
+            Expected {
+                given_s: match is_repeated {
+                    true => self.schedule.case_s,
+                    false => self.experiment_s(step),
+                },
+                is_repeated,
+            }
+        });
+        Remaining::of(expected.collect())
     }
 }
 

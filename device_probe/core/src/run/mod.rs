@@ -20,16 +20,28 @@ pub mod gather;
 mod measure;
 mod options;
 pub mod plan;
+pub mod remaining;
 pub mod spoiled;
 pub mod throttle;
 
 /// Whoever wants to see the run go on.
 pub trait Observer: Sync {
-    /// Step `number` of `total` begins; a case has one for each round, thread count and core class.
-    fn started(&self, number: usize, total: usize, case: &Case);
+    /// A step begins; a case has one for each round, thread count and core class.
+    fn started(&self, position: &Position, case: &Case);
     /// It is done, or could not be measured. Of a case that comes in several rounds, this is
     /// everything so far, without the raw values.
     fn measured(&self, measurement: &Measurement);
+}
+
+/// Where a run is when a step begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Position {
+    /// Of the step, from 1.
+    pub number: usize,
+    /// Steps in all rounds.
+    pub total: usize,
+    /// What this step and those after it will take, by what steps took so far, in seconds.
+    pub left_s: f64,
 }
 
 /// Everything that a run depends on besides its options.

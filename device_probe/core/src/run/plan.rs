@@ -156,7 +156,8 @@ fn variants(case: Case, depth: Depth, cores: &[Core], threads_max: usize) -> Vec
         cores,
     };
     let mut steps = vec![step(1, None)];
-    if case.scales && matches!(case.work, Work::Repeat(_)) {
+    let is_worth_it = depth == Depth::Full || LADDERS.contains(&case.kernel);
+    if case.scales && is_worth_it && matches!(case.work, Work::Repeat(_)) {
         let more = ladder(threads_max)
             .into_iter()
             .filter(|&threads| threads > 1);
@@ -169,14 +170,16 @@ fn variants(case: Case, depth: Depth, cores: &[Core], threads_max: usize) -> Vec
     steps
 }
 
-/// Half of the minute that a quick run may take; the rest is for experiments.
-const QUICK_TOTAL_S: f64 = 20.0;
+/// Of the half minute that a quick run takes; the rest is for experiments.
+const QUICK_TOTAL_S: f64 = 8.0;
 /// Of the five minutes that a full run should take on a machine without many cores.
 const FULL_TOTAL_S: f64 = 180.0;
 /// A search for the rate that a link carries takes some 8 s, as its lowest rates send 200 datagrams
 /// in no less; a train that shows a loss of 1 % takes 2 s. In a full run there are two searches.
 const QUICK_LINK_S: f64 = 15.0;
 const FULL_LINK_S: f64 = 20.0;
+/// What calibration counts cores by: all that several threads are for in a quick run.
+const LADDERS: [&str; 2] = ["ed25519_sign", "ed25519_verify"];
 /// Three medians tell a drift from a single outlier.
 const FULL_ROUNDS: u32 = 3;
 /// The fewest that can disagree.

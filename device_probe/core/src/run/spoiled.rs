@@ -224,7 +224,7 @@ fn cores_apart(report: &Report) -> Option<String> {
     let longest_s = known.fold(0.0, f64::max);
     (longest_s > SHARED_CACHE_MAX_S).then(|| {
         let longest_ns = longest_s * 1e9;
-        format!("the two cores do not share a cache: core to core {longest_ns:.0} ns")
+        format!("a cache line takes {longest_ns:.0} ns from core to core")
     })
 }
 

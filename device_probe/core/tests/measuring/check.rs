@@ -7,7 +7,7 @@ use pocketsim_probe_core::host::{Host, Properties, Tree};
 use pocketsim_probe_core::kernel::{Case, Depth, Group};
 use pocketsim_probe_core::kernels::{catalogue, Surroundings};
 use pocketsim_probe_core::report::check::{parse, Finding, FINDINGS_MAX};
-use pocketsim_probe_core::report::figures::{main_figures, with_unit};
+use pocketsim_probe_core::report::figures::with_unit;
 use pocketsim_probe_core::report::known::{known, KERNELS};
 use pocketsim_probe_core::report::{Report, REPORT_BYTES_MAX};
 use pocketsim_probe_core::run::{run_in, Options, World};
@@ -242,19 +242,11 @@ fn findings_are_bounded() {
 }
 
 #[test]
-fn main_figures_are_of_the_size_next_to_a_block() {
-    let figures = main_figures(&report());
-    assert_eq!(figures.len(), 1);
-    assert_eq!(figures[0].name, "sha256 160 B");
-    assert!((figures[0].median / 1.6e-5 - 1.0).abs() < 0.01);
-}
-
-#[test]
 fn figures_have_units_that_suit_them() {
-    assert_eq!(with_unit("wall_s", 52.1e-6), "52.1000 us");
-    assert_eq!(with_unit("rtt_s", 2.5), "2.5000 s");
+    assert_eq!(with_unit("wall_s", 52.1e-6), "52.1 us");
+    assert_eq!(with_unit("rtt_s", 2.5), "2.50 s");
     assert_eq!(with_unit("loss_ratio", 0.25), "25.00 %");
-    assert_eq!(with_unit("capacity_datagrams", 277.0), "277.0000 datagrams");
+    assert_eq!(with_unit("capacity_datagrams", 277.0), "277 datagrams");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pocketsim_probe_core::clock::{Clock, TimeSource};
 use pocketsim_probe_core::kernel::{Case, Group, Parameters, Repeat, Series, Unmeasured, Work};
-use pocketsim_probe_core::run::Observer;
+use pocketsim_probe_core::run::{Observer, Position};
 
 thread_local! {
     static WALL_S: Cell<f64> = const { Cell::new(100.0) };
@@ -113,8 +113,8 @@ pub struct Counter {
 }
 
 impl Observer for Counter {
-    fn started(&self, number: usize, total: usize, _case: &Case) {
-        assert!((1..=total).contains(&number));
+    fn started(&self, position: &Position, _case: &Case) {
+        assert!((1..=position.total).contains(&position.number));
         self.started.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -11,6 +11,7 @@ mod fakes;
 mod figures;
 mod host;
 mod plan;
+mod remaining;
 mod run;
 mod sampler;
 mod sampling_plan;

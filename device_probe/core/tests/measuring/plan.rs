@@ -44,7 +44,7 @@ fn what_scales_runs_on_more_threads_and_on_each_class() {
     ];
     let scaling = Case {
         scales: true,
-        ..steady_case("a")
+        ..steady_case("ed25519_sign")
     };
     let variants = |depth| {
         let steps = steps(
@@ -73,6 +73,17 @@ fn what_scales_runs_on_more_threads_and_on_each_class() {
         ]
     );
     assert_eq!(variants(Depth::Quick), [(1, None), (3, None), (1, None)]);
+}
+
+#[test]
+fn a_quick_run_has_several_threads_only_to_count_cores() {
+    let scaling = Case {
+        scales: true,
+        ..steady_case("sha256")
+    };
+    let steps_of = |depth| steps(&options(depth), vec![scaling.clone()], &[], 2).unwrap();
+    assert_eq!(steps_of(Depth::Quick).len(), 1);
+    assert_eq!(steps_of(Depth::Full).len(), 2);
 }
 
 proptest! {

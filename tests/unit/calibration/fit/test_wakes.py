@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -154,6 +155,31 @@ def test_round_trips_stand_beside_what_costs_add_up_to(fitted):
     # Three times as long as the hot one, which nobody promised.
     assert hot.ratio == pytest.approx(3, rel=0.1)
     assert not hot.is_far_off
+    assert hot.verdict == f"not judged: {round_trips.NO_WAKE_UP}"
+    assert rested.verdict == f"not judged: {round_trips.MADE_OF_IT}"
+
+
+@pytest.mark.parametrize("report", ["report", "waking_report"])
+@pytest.mark.parametrize("rtt_s", [3e-6, 125e-6, 4e-3])
+def test_no_ratio_stands_there_without_a_verdict(cli, tmp_path, report, rtt_s):
+    phone = synthetic.Phone(1)
+    told = getattr(phone, report)()
+    for kernel, asked in (
+        ("udp_round_trip", {"bytes": 668}),
+        ("udp_wake_up", {"bytes": 128, "rest_s": 10e-3}),
+    ):
+        timed = {"rtt_s": phone.times(rtt_s, iterations=1)}
+        told["measurements"].append(synthetic.measurement(kernel, "udp", timed, parameters=asked))
+    (tmp_path / "r.json").write_text(json.dumps(told))
+    done = cli("calibrate", "r.json", "-o", "p.toml")
+    assert done.returncode == 0, done.stderr
+    _, _, table = done.stderr.partition("what costs add up to\n")
+    rows = [line for line in table.splitlines() if line.startswith("  udp_")]
+    assert rows
+    for row in rows:
+        *_, ratio, verdict = re.split(" {2,}", row)
+        apart = not 1 / round_trips.FACTOR_MAX <= float(ratio) <= round_trips.FACTOR_MAX
+        assert verdict.startswith(("warning", "not judged") if apart else ("agree", "not judged"))
 
 
 @pytest.mark.parametrize(("factor", "far_off"), [(0.5, True), (1.0, False), (2.0, True)])

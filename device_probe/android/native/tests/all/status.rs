@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pocketsim_probe_core::kernel::{Case, Group, Work};
 use pocketsim_probe_core::report::Measurement;
-use pocketsim_probe_core::run::Observer;
+use pocketsim_probe_core::run::{Observer, Position};
 use pocketsim_probe_core::trade::{Progress, TradeObserver};
 use probe::status::Board;
 use serde_json::{json, Value};
@@ -17,6 +17,14 @@ fn case(kernel: &'static str) -> Case {
         parameters: BTreeMap::from([("bytes", 64.0)]),
         work: Work::Experiment(Arc::new(|_| Ok(Vec::new()))),
         scales: false,
+    }
+}
+
+fn at(number: usize) -> Position {
+    Position {
+        number,
+        total: 3,
+        left_s: 1.0,
     }
 }
 
@@ -45,13 +53,13 @@ fn a_run_is_followed_case_by_case() {
     let board = Board::new("run");
     assert_eq!(shown(&board)["stage"], "running");
     assert_eq!(shown(&board)["current"], Value::Null);
-    board.started(1, 3, &case("sign"));
+    board.started(&at(1), &case("sign"));
     assert_eq!(shown(&board)["current"]["kernel"], "sign");
     assert_eq!(shown(&board)["done"], 0);
     board.measured(&measurement("sign", Some(2e-5)));
-    board.started(2, 3, &case("sign"));
+    board.started(&at(2), &case("sign"));
     board.measured(&measurement("sign", Some(3e-5)));
-    board.started(3, 3, &case("seal"));
+    board.started(&at(3), &case("seal"));
     board.measured(&measurement("seal", None));
     let status = shown(&board);
     assert_eq!((&status["done"], &status["total"]), (&json!(3), &json!(3)));

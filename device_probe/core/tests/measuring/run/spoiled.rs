@@ -202,8 +202,5 @@ fn two_cores_without_a_shared_cache_spoil_a_run() {
     let apart = run(|| Some(190e-9));
     assert_eq!(conditions(&apart), [Condition::CoresApart]);
     let detail = &apart.spoiled.last().expect("it is").detail;
-    assert_eq!(
-        detail,
-        "the two cores do not share a cache: core to core 190 ns"
-    );
+    assert_eq!(detail, "a cache line takes 190 ns from core to core");
 }
