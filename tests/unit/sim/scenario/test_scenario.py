@@ -7,7 +7,8 @@ import pytest
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import load, schema
-from pocketsim.sim.scenario.resolve import digest, resolve
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolved import digest
 from support import mistakes
 
 SHIPPED = sorted((Path(__file__).parents[4] / "pocketsim/scenarios").glob("*/*.toml"))
