@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-    from typing import Protocol
 
     from pocketsim.extend.harness import Harness
     from pocketsim.extend.testing import Shape
     from pocketsim.sim.scenario.resolved import Resolved
-
-    class InventedRun(Protocol):
-        """Writes an invented run and returns its directory."""
-
-        def __call__(
-            self, resolved: Resolved | None = None, shape: Shape | None = None
-        ) -> Path: ...
 
 
 @pytest.fixture
@@ -35,7 +28,7 @@ def pocketsim_harness() -> type[Harness]:
 
 
 @pytest.fixture
-def pocketsim_run(tmp_path: Path) -> InventedRun:
+def pocketsim_run(tmp_path: Path) -> Callable[..., Path]:
     """Return what writes an invented run into the test's folder, by a scenario and a shape.
 
     Without, they are those of `pocketsim.testing.resolved` and `pocketsim.testing.Shape`.

@@ -18,7 +18,6 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
 from pocketsim.sim.run.job import (
-    about,
     keeps_events,
     kept,
     kept_path,
@@ -26,7 +25,7 @@ from pocketsim.sim.run.job import (
     summary_path,
 )
 from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS, PHONES
-from pocketsim.sim.scenario.resolved import streams_number
+from pocketsim.sim.scenario.resolved import identity, streams_number
 from pocketsim.sim.trace import fields, histograms, tables
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def measure(folder: Path, resolved: Resolved) -> tuple[dict[str, Any], list[Summ
     else:
         ledgers = [summary["ledger"] for summary in summaries]
         found = histograms.from_statements(ledgers)
-        tables.write(fields.with_about(found, about(resolved)), folder / HISTOGRAMS)
+        tables.write(fields.with_about(found, identity(resolved)), folder / HISTOGRAMS)
     for path in told:
         path.unlink()
     return metrics.measure(events, resolved, summaries), summaries

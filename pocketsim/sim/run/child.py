@@ -43,13 +43,13 @@ from pocketsim.sim.run.children import (
 )
 from pocketsim.sim.run.job import (
     Share,
-    about,
     keeps_events,
     kept,
     kept_path,
     parquet_path,
     summary_path,
 )
+from pocketsim.sim.scenario.resolved import identity
 from pocketsim.sim.trace import blocks, fields, final_tokens, histograms, tables, timeline
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         table = kept_path(directory, repetition, name)
         with room_for(table):
             made = _TABLES[name](result, repetition)
-            tables.write(fields.with_about(made, about(job["resolved"])), table)
+            tables.write(fields.with_about(made, identity(job["resolved"])), table)
     if plan["trace"]["tokens"]:
         summary["authority_key"] = result["tokens"]["authority"].hex()
     path = summary_path(directory, repetition)
@@ -174,7 +174,7 @@ def _rows(job: Job, result: Any, path: Path) -> dict[str, Any]:
         return {"own": {}, "ledger": histograms.from_engine(result)}
     events = trace.from_engine(result, job["repetition"])
     with room_for(path):
-        trace.write(fields.with_about(events, about(job["resolved"])), path)
+        trace.write(fields.with_about(events, identity(job["resolved"])), path)
     return {"own": _own_metrics(job, events)}
 
 

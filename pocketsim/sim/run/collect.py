@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim import __version__
 from pocketsim.sim.run import results, sweep
 from pocketsim.sim.run.csv_cells import cell
 from pocketsim.sim.scenario import point_values
@@ -74,7 +75,7 @@ def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
     else:
         import pyarrow.parquet as pq
 
-        pq.write_table(fields.with_about(found, {}), file)
+        pq.write_table(fields.with_about(found, {"pocketsim.version": __version__}), file)
 
 
 def _without_formulas(found: pa.Table) -> pa.Table:

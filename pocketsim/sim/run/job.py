@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from pocketsim.sim.base.engine_output import EngineOutput
-from pocketsim.sim.scenario.resolved import digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,14 +107,6 @@ class Asked(TypedDict):
     point: dict[str, Any]
     git_commit: str | None
     files: dict[str, dict[str, Any]]
-
-
-def about(resolved: Resolved) -> dict[str, str]:
-    """Return what each table of a run says of it: the digest that names it, and its seed."""
-    return {
-        "pocketsim.run_sha256": digest(resolved),
-        "pocketsim.seed": str(resolved["run"]["seed"]),
-    }
 
 
 def parquet_path(directory: Path, repetition: int) -> Path:

@@ -42,6 +42,15 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
+def identity(resolved: Resolved) -> dict[str, str]:
+    """Return what each table of a run says of it: version, seed, and the digest that names it."""
+    return {
+        "pocketsim.version": resolved["versions"]["pocketsim"],
+        "pocketsim.run_sha256": digest(resolved),
+        "pocketsim.seed": str(resolved["run"]["seed"]),
+    }
+
+
 def streams_number(run: Run, repetition: int) -> int:
     """Return by which number the streams of a repetition are called, which is counted from 0."""
     return run.get("first_repetition", 0) + repetition

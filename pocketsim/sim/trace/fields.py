@@ -1,15 +1,13 @@
 """What tables say of themselves as Parquet: each column its unit and meaning, the file its run.
 
 Names, types, units and meanings of columns are declared once, beside what writes a table;
-docs/metrics.md is made of the same declarations. A file's own metadata has the versions, and the
-digest and the seed of the run: nothing that depends on when or where it was written.
+docs/metrics.md is made of the same declarations. What a file says of its run is
+`sim.scenario.resolved.identity`: nothing in it depends on when or where it was written.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +55,5 @@ def said(unit: str, meaning: str) -> dict[str, str]:
 
 
 def with_about(table: pa.Table, about: Mapping[str, str]) -> pa.Table:
-    """Return a table whose file says what it is about, beside the versions of us and the format."""
-    versions = {"pocketsim.version": __version__, "pocketsim.format": FORMAT}
-    return table.replace_schema_metadata({**versions, **about})
+    """Return a table whose file says what it is about, and the format of our tables."""
+    return table.replace_schema_metadata({"pocketsim.format": FORMAT, **about})

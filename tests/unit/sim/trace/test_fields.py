@@ -19,7 +19,7 @@ def made(tmp_path):
 def test_a_file_names_versions_run_and_seed(made):
     directory, resolved = made
     assert pq.read_schema(directory / "events.parquet").metadata == {
-        b"pocketsim.version": __version__.encode(),
+        b"pocketsim.version": resolved["versions"]["pocketsim"].encode(),
         b"pocketsim.format": b"1",
         b"pocketsim.run_sha256": digest(resolved).encode(),
         b"pocketsim.seed": str(resolved["run"]["seed"]).encode(),
