@@ -66,7 +66,8 @@ class Build:
 
 def main() -> int:
     """Build, and return the exit code of the build; where it fails, show what it said."""
-    command = [Path(sys.executable).with_name("maturin"), "develop", "--release", "--skip-install"]
+    maturin = str(Path(sys.executable).with_name("maturin"))
+    command = [maturin, "develop", "--release", "--skip-install"]
     build = Build(time.monotonic())
     done = threading.Event()
     teller = threading.Thread(target=_tell, args=(build, done))

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pocketsim.sim import trace
 from pocketsim.sim.metrics import reference
-from pocketsim.sim.trace import histograms, timeline
+from pocketsim.sim.trace import blocks, final_tokens, histograms, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pocketsim.sim.metrics.definition import Metric
+    from pocketsim.sim.trace.fields import Column
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "metrics.md"
@@ -38,9 +39,11 @@ def text() -> str:
     tables = {
         **{f"metrics_{name}": metrics_table(metrics) for name, metrics in metrics_tables().items()},
         "reasons": table(("reason", "what happened"), named(contract, "Reason")),
-        "columns": table(("column", "type", "what it is"), columns(trace)),
-        "histograms": table(("column", "type", "what it is"), columns(histograms)),
-        "spans": table(("column", "type", "what it is"), columns(timeline)),
+        "columns": columns(trace.COLUMNS),
+        "histograms": columns(histograms.COLUMNS),
+        "spans": columns(timeline.COLUMNS),
+        "tokens": columns(final_tokens.COLUMNS),
+        "blocks": columns(blocks.COLUMNS),
         "kinds": table(("kind", "when"), named(contract, "EventKind")),
     }
     page = TEMPLATE.read_text(encoding="utf-8")
@@ -68,11 +71,10 @@ def metrics_table(metrics: Mapping[str, Metric]) -> str:
     return table(("metric", "unit", "formula", "what it is"), rows)
 
 
-def columns(table: Any) -> list[tuple[str, str, str]]:
-    """Return name, type and meaning of each column of a table, a module of `sim.trace`."""
-    words = {"int32": "int32", "int64": "int64", "double": "float64", "bool": "bool"}
-    types = {field.name: words.get(str(field.type), "text") for field in table.schema()}
-    return [(name, types[name], meaning) for name, meaning in table.COLUMNS.items()]
+def columns(declared: Mapping[str, Column]) -> str:
+    """Return one line for each column: name, type, unit, meaning."""
+    rows = [(name, one.kind, one.unit or "-", one.meaning) for name, one in declared.items()]
+    return table(("column", "type", "unit", "what it is"), rows)
 
 
 def named(contract: str, enum: str) -> list[tuple[str, str]]:

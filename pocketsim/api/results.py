@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from pocketsim.api import run_tables
 from pocketsim.sim.base import defaults
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 from pocketsim.sim.base.files import at_home
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     import networkx as nx
     import pandas as pd
+    import pyarrow as pa
+    import xarray as xr
 
     from pocketsim.api.profiles import Profile
     from pocketsim.sim.run.results import Manifest, Metrics
@@ -117,6 +120,9 @@ class Run:
         """Return a row for each repetition; see `Runs.to_frame`."""
         return Runs([self]).to_frame()
 
+    def _repr_html_(self) -> str:
+        return Runs([self])._repr_html_()
+
 
 class Runs(Sequence[Run]):
     """Finished runs, in order."""
@@ -149,6 +155,9 @@ class Runs(Sequence[Run]):
         asked = Asked(metric=metric, x=x, by=by)
         return finding.of_runs([run.directory for run in self], asked)
 
+    def _repr_html_(self) -> str:
+        return run_tables.as_html(self._runs)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table: one row for each run and repetition.
 
@@ -157,9 +166,22 @@ class Runs(Sequence[Run]):
         `cpu_s.<operation>`, `energy_j.<component>`; `sent`, `stored`, `in_flight`, `lost` and
         `lost.<reason>`. What a run does not have is missing.
         """
-        found = collect.rows_of((run.directory, run.point) for run in self._runs)
-        frame: pd.DataFrame = found.to_pandas()
+        frame: pd.DataFrame = self._table().to_pandas()
         return frame
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return metrics as arrays over the axes of the runs' points and `repetition`.
+
+        Dimensions are what differs between the points, called as the columns of `to_frame`; what is
+        the same in all is a coordinate without one. Each metric has `units` and `long_name`. Where
+        there is no run of a combination, and what a run does not have, is NaN; `directory` tells
+        which run is where. Raises UserError for two runs at one point and for points that are no
+        grid, as those of a design, EnvironmentMissingError without xarray.
+        """
+        return run_tables.dataset(self._table(), [run.point for run in self._runs])
+
+    def _table(self) -> pa.Table:
+        return collect.rows_of((run.directory, run.point) for run in self._runs)
 
 
 def load(*patterns: str | Path) -> Runs:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pocketsim.api import run_tables
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.api.progress import Meter, bar, is_watched
 from pocketsim.api.results import Run, Runs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     import pandas as pd
+    import xarray as xr
     from distributed import Client
 
     from pocketsim.sim.run.runner import Outcome, Task, Way
@@ -194,6 +196,11 @@ class Study:
         """
         frame: pd.DataFrame = collect.table(self.sweep)[0].to_pandas()
         return frame
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return what was found as arrays over the axes of the study, as `Runs.to_xarray` does."""
+        places = [run.place for run in self.sweep.runs()]
+        return run_tables.dataset(collect.table(self.sweep)[0], places)
 
     @property
     def doubt(self) -> str:

@@ -20,8 +20,8 @@ from pocketsim.sim.base import streams
 from pocketsim.sim.base.axes import slug
 from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.devices.transport_options import TransportValues
-from pocketsim.sim.scenario.resolve import digest
-from pocketsim.sim.scenario.resolved import SCHEMA
+from pocketsim.sim.scenario.resolved import SCHEMA, digest, identity
+from pocketsim.sim.trace import fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +128,7 @@ def run_dir(
     path: Path = folder / resolved["scenario"] / "-".join([*parts, digest([resolved, told])[:12]])
     path.mkdir(parents=True)
     table = events(resolved, shape)
-    trace.write(table, path / "events.parquet")
+    trace.write(fields.with_about(table, identity(resolved)), path / "events.parquet")
     (path / "resolved.json").write_text(json.dumps(resolved), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
     found = {**metrics.measure(table, resolved), "point": told["point"]}

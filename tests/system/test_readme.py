@@ -84,6 +84,7 @@ SHORT = {
         "export {run} -o phones.gexf",
         "export {worked} --to perfetto -o run.pftrace",
         "export {tokens} --to tokens -o tokens",
+        "export {run} --to ro-crate -o crate --licence CC-BY-4.0",
     ],
     "pocketsim import": [
         "import tij near.dat -o near --window 20 --time-unit s --origin 0 --json",

@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "sim.trace": {"sim.base"},
     "sim.metrics": {"sim.base", "sim.scenario", "sim.trace"},
     "sim.run": {
-        *("sim._engine", "sim.base", "sim.metrics"),
+        *("sim", "sim._engine", "sim.base", "sim.metrics"),
         *("sim.plan", "sim.scenario", "sim.trace"),
     },
     "sim.export": {

@@ -11,7 +11,6 @@ from pocketsim.cli.runs import comparison
 from pocketsim.cli.runs.comparison import sides
 from pocketsim.cli.ui import completion
 from pocketsim.cli.ui.options import AsJson
-from pocketsim.cli.ui.run_summary import MAIN
 from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def compare(
     """
     from pocketsim.api.compare import compare as compared
     from pocketsim.api.compare import differing
+    from pocketsim.api.run_tables import MAIN
 
     share = _share(detect)
     one, other = sides(runs)

@@ -1,9 +1,10 @@
-"""`export`: a run for other programs, as a log, a graph, a timeline, or as tokens."""
+"""`export`: a run for other programs: a log, a graph, a timeline, tokens, or a crate of runs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,25 +24,33 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-Format = Literal["csv", "graphml", "gexf", "json", "perfetto", "tokens"]
-"""What to export to; files, unlike a folder of tokens, have their format as suffix."""
+Format = Literal["csv", "graphml", "gexf", "json", "perfetto", "tokens", "ro-crate"]
+"""What to export to; files, unlike folders, have their format as suffix."""
+_FOLDERS = ("tokens", "ro-crate")
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Run directory; of a crate also a folder that holds some.", metavar="RUN"
+        ),
+    ],
     to: Annotated[
         Format | None,
         typer.Option(
             "--to",
             help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
             "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
-            "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
+            "output.trace is work; tokens: what phones have at the end, as batches of bytes; "
+            "ro-crate: all files of runs in a Workflow Run RO-Crate, which describes them. "
             "Without, what the suffix of the file says, and csv where there is none.",
             parser=options.one_of(Format, "--to"),
         ),
     ] = None,
     out: Annotated[
-        Path | None, output("File to write, or folder of tokens; stdout without.", "PATH")
+        Path | None,
+        output("File to write, or folder of tokens or of a crate; stdout without.", "PATH"),
     ] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="The same as --out, for csv.", metavar="FILE")
@@ -50,8 +59,22 @@ def export(
         int | None,
         typer.Option(help="Number of the repetition; default 0, of csv all.", metavar="N"),
     ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--licence",
+            "--license",
+            help="Of a crate: an SPDX identifier or an address, as CC-BY-4.0.",
+            metavar="NAME",
+        ),
+    ] = None,
 ) -> None:
-    """Write a run as CSV, as a graph, as a timeline, or as tokens."""
+    """Write a run as CSV, as a graph, as a timeline, as tokens, or runs as an RO-Crate."""
+    if to == "ro-crate":
+        _crate(complete(run), out, licence, (csv, repetition))
+        return
+    if licence is not None:
+        raise ScenarioError("--licence", "", "is of a crate alone", "--to ro-crate")
     (directory,) = complete(run, several=False)
     from pocketsim.sim.run import results
 
@@ -81,7 +104,7 @@ def _chosen(to: Format | None, file: Path | None) -> Format:
         return output_paths.by_suffix(file, _BY_SUFFIX, " or by --to")
     suffix = file.suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if said is not None and to not in {said, "tokens"}:
+    if said is not None and to not in {said, *_FOLDERS}:
         reason = f'"{suffix}" says that it is no {to}'
         raise ScenarioError(file, "", reason, f"--to {said}")
     return to
@@ -132,10 +155,7 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     from pocketsim.sim.trace import final_tokens, tables
 
     check_kept(directory, resolved, "tokens")
-    if folder is None:
-        raise ScenarioError("--to", "", "tokens are a folder of files", "--to tokens --out DIR")
-    if not _can_appear(folder):
-        raise ScenarioError(folder, "", "is there already; name a new folder")
+    folder = _new_folder(folder, "tokens are a folder of files", "--to tokens --out DIR")
     key = results.read_manifest(directory)["repetitions"][repetition]["authority_key"]
     file = directory / rundir.TOKENS
     with results.parquet(file):
@@ -143,6 +163,30 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     with output_paths.writing(folder):
         final_tokens.write_batches(rows, key, folder)
     console.data(str(folder))
+
+
+def _crate(
+    directories: list[Path], folder: Path | None, licence: str | None, others: tuple[object, ...]
+) -> None:
+    from pocketsim.sim.export import ro_crate
+
+    if others != (None, None):
+        reason = "takes no --csv and no --repetition: a crate has whole runs"
+        raise ScenarioError("--to ro-crate", "", reason)
+    folder = _new_folder(folder, "a crate is a folder of files", "--to ro-crate --out DIR")
+    output_paths.check_outside_runs(folder)
+    with output_paths.writing(folder):
+        ro_crate.write(directories, folder, datetime.now(UTC).date(), licence)
+    console.data(str(folder))
+
+
+def _new_folder(folder: Path | None, what: str, example: str) -> Path:
+    """Return the folder that is to appear; refuse none, and one that is there."""
+    if folder is None:
+        raise ScenarioError("--to", "", what, example)
+    if not _can_appear(folder):
+        raise ScenarioError(folder, "", "is there already; name a new folder")
+    return folder
 
 
 def _can_appear(folder: Path) -> bool:

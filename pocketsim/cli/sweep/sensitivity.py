@@ -11,7 +11,6 @@ from pocketsim.cli.runs.comparison import short
 from pocketsim.cli.sweep.study import SweepFile
 from pocketsim.cli.ui import console, output_paths
 from pocketsim.cli.ui.options import OUT, AsJson, Out, output
-from pocketsim.cli.ui.run_summary import MAIN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +32,7 @@ def sensitivity(
     """
     import pandas as pd
 
+    from pocketsim.api.run_tables import MAIN
     from pocketsim.api.study import Study
 
     study = Study(file, out)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.validate import published
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.scenario.load import load
-from pocketsim.sim.scenario.resolve import digest, resolve
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolved import digest
 
 if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved

@@ -28,7 +28,7 @@ METRICS = {
     "data_rate_mb_per_s": Metric(
         "MB/s",
         "tasks * bytes of a task / t_last / 10^6",
-        "bytes that they were on, over the same time",
+        "bytes that the tasks done were on, over the time until the last thread is done",
     ),
     "task_us_mean": Metric("us", "threads * t_last / tasks", "how long one thread has one task"),
 }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
+_DELIVERY = "from the request of a transaction to each of its deliveries, on whatever phone"
+
 METRICS = {
     "delivery_count": Metric("1", "deliveries", "values that phones delivered"),
     "deliveries_per_transaction": Metric(
@@ -34,10 +36,10 @@ METRICS = {
     "delivery_ms_p50": Metric(
         "ms",
         "p50(t_delivered - T1)",
-        "from the request of a transaction to each of its deliveries, on whatever phone: median",
+        f"{_DELIVERY}: median",
     ),
-    "delivery_ms_p95": Metric("ms", "p95(t_delivered - T1)", "the same, 95th percentile"),
-    "delivery_ms_mean": Metric("ms", "mean(t_delivered - T1)", "the same, mean"),
+    "delivery_ms_p95": Metric("ms", "p95(t_delivered - T1)", f"{_DELIVERY}: 95th percentile"),
+    "delivery_ms_mean": Metric("ms", "mean(t_delivered - T1)", f"{_DELIVERY}: mean"),
     "datagrams_per_transaction": Metric(
         "1", "on_air / sent", "datagrams put on the air for each transaction that was asked for"
     ),

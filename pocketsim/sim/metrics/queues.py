@@ -31,14 +31,19 @@ METRICS = {
         f"{link}_wait_ms_mean": Metric(
             "ms", "mean(t_first_byte - t_queued)", f"how long a datagram waited {where}: mean"
         ),
-        f"{link}_wait_ms_p50": Metric("ms", "p50(t_first_byte - t_queued)", "the same, median"),
+        f"{link}_wait_ms_p50": Metric(
+            "ms", "p50(t_first_byte - t_queued)", f"how long a datagram waited {where}: median"
+        ),
         f"{link}_wait_ms_p95": Metric(
-            "ms", "p95(t_first_byte - t_queued)", "the same, 95th percentile"
+            "ms",
+            "p95(t_first_byte - t_queued)",
+            f"how long a datagram waited {where}: 95th percentile",
         ),
         f"{link}_queue_drop_ratio": Metric(
             "1",
             "refused / (taken + refused)",
-            "of the datagrams offered to that queue, those that found no room (`queue_full`)",
+            f"of the datagrams offered to the {link} queue, those that found no room "
+            "(`queue_full`)",
         ),
     }.items()
 }

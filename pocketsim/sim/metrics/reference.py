@@ -27,7 +27,7 @@ TABLES = {
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),
 }
-"""In the order of the page: "the same" of a meaning is what stands above."""
+"""In the order of the page."""
 
 METRICS = {name: metric for table in TABLES.values() for name, metric in table.items()}
 """All of them in one."""

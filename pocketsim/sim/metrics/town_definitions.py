@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pocketsim.sim.metrics.definition import Metric
 
+_RECIPIENTS = "recipients of a token when it is paid, with its first"
+_DRAIN = "after the last outage, until a token that waited is verified"
+_DETECTION = "from a token's first double spend until its cheat is named"
+
 METRICS = {
     "payments_asked": Metric("1", "asked", "payments that somebody wanted to make"),
-    "payments_completed": Metric("1", "completed", "of these, those whose payer has a receipt"),
+    "payments_completed": Metric("1", "completed", "payments asked for whose payer has a receipt"),
     "completed_ratio": Metric("1", "completed / asked", "completed over asked for"),
     "unpayable_ratio": Metric(
         "1",
@@ -28,14 +32,16 @@ METRICS = {
         "p50(t_receipt - t_asked)",
         "from asking to the receipt, median",
     ),
-    "payment_ms_p95": Metric("ms", "p95(t_receipt - t_asked)", "the same, 95th percentile"),
+    "payment_ms_p95": Metric(
+        "ms", "p95(t_receipt - t_asked)", "from asking to the receipt, 95th percentile"
+    ),
     "token_recipients_mean": Metric(
         "1",
         "mean(recipients)",
-        "recipients of a token when it is paid, with its first: mean",
+        f"{_RECIPIENTS}: mean",
     ),
-    "token_recipients_p95": Metric("1", "p95(recipients)", "the same, 95th percentile"),
-    "token_recipients_max": Metric("1", "max(recipients)", "the same, most"),
+    "token_recipients_p95": Metric("1", "p95(recipients)", f"{_RECIPIENTS}: 95th percentile"),
+    "token_recipients_max": Metric("1", "max(recipients)", f"{_RECIPIENTS}: most"),
     "contact_bytes_per_payment": Metric(
         "B",
         "bytes of contacts / completed",
@@ -69,14 +75,16 @@ METRICS = {
     "drain_min_p50": Metric(
         "min",
         "p50(t_verified - t_last_outage_end)",
-        "after the last outage, until a token that waited is verified: median",
+        f"{_DRAIN}: median",
     ),
     "drain_min_p95": Metric(
         "min",
         "p95(t_verified - t_last_outage_end)",
-        "the same, 95th percentile",
+        f"{_DRAIN}: 95th percentile",
     ),
-    "drain_min_max": Metric("min", "max(t_verified - t_last_outage_end)", "the same, for the last"),
+    "drain_min_max": Metric(
+        "min", "max(t_verified - t_last_outage_end)", f"{_DRAIN}: for the last"
+    ),
     "double_spends": Metric(
         "1",
         "count of double_spend",
@@ -86,7 +94,7 @@ METRICS = {
     "wrongly_accused": Metric(
         "1",
         "count of accused who are honest",
-        "of these, those who had signed nothing twice",
+        "of the persons accused, those who had signed nothing twice",
     ),
     "undetected_tokens": Metric(
         "1",
@@ -96,9 +104,9 @@ METRICS = {
     "detection_min_p50": Metric(
         "min",
         "p50(t_accuse - t_double_spend)",
-        "from a token's first double spend until its cheat is named, median",
+        f"{_DETECTION}: median",
     ),
-    "detection_min_max": Metric("min", "max(t_accuse - t_double_spend)", "the same, longest"),
+    "detection_min_max": Metric("min", "max(t_accuse - t_double_spend)", f"{_DETECTION}: longest"),
     "value_at_risk_eur_max": Metric(
         "EUR",
         "max over t of worth(spent twice, not found out)",
@@ -114,5 +122,7 @@ METRICS = {
     "circulating_eur": Metric(
         "EUR", "minted - redeemed - blacklisted", "valid at the end, wherever it is"
     ),
-    "vanished_eur": Metric("EUR", "circulating - held", "of that, what nobody has any more"),
+    "vanished_eur": Metric(
+        "EUR", "circulating - held", "of what is valid at the end, what nobody has any more"
+    ),
 }

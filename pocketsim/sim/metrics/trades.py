@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+_ROUND_TRIP = "round trip of stored transactions, storing included"
+
 METRICS = {
     "send_rate_per_s": Metric(
         "1/s",
@@ -38,7 +40,11 @@ METRICS = {
         "proposals sent, over the window from the first to the last send or store; undefined of "
         "fewer than two",
     ),
-    "store_rate_per_s": Metric("1/s", "stored / W", "transactions stored, over the same window"),
+    "store_rate_per_s": Metric(
+        "1/s",
+        "stored / W",
+        "transactions stored, over the window from the first to the last send or store",
+    ),
     "send_count": Metric("1", "sent", "proposals sent"),
     "store_count": Metric("1", "stored", "transactions that their proposers stored, countersigned"),
     "unmatched_count": Metric(
@@ -69,19 +75,19 @@ METRICS = {
     "rtt_ms_p50": Metric(
         "ms",
         "p50(T3 - T1)",
-        "round trip of stored transactions, storing included: median",
+        f"{_ROUND_TRIP}: median",
     ),
-    "rtt_ms_p95": Metric("ms", "p95(T3 - T1)", "the same, 95th percentile"),
-    "rtt_ms_p99": Metric("ms", "p99(T3 - T1)", "the same, 99th percentile"),
-    "rtt_ms_mean": Metric("ms", "mean(T3 - T1)", "the same, mean"),
+    "rtt_ms_p95": Metric("ms", "p95(T3 - T1)", f"{_ROUND_TRIP}: 95th percentile"),
+    "rtt_ms_p99": Metric("ms", "p99(T3 - T1)", f"{_ROUND_TRIP}: 99th percentile"),
+    "rtt_ms_mean": Metric("ms", "mean(T3 - T1)", f"{_ROUND_TRIP}: mean"),
     "processing_ms_p50": Metric(
         "ms",
         "p50(T3 - T2)",
         "from the block's return until it is stored: median",
     ),
     "stored_block_bytes_min": Metric("B", "min(bytes)", "stored blocks as serialised, smallest"),
-    "stored_block_bytes_mean": Metric("B", "mean(bytes)", "the same, mean"),
-    "stored_block_bytes_max": Metric("B", "max(bytes)", "the same, largest"),
+    "stored_block_bytes_mean": Metric("B", "mean(bytes)", "stored blocks as serialised, mean"),
+    "stored_block_bytes_max": Metric("B", "max(bytes)", "stored blocks as serialised, largest"),
     "stalled_run_ratio": Metric(
         "1",
         "mean over repetitions of [stored < 0.05 sent]",

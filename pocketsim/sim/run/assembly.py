@@ -19,8 +19,8 @@ from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
 from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, read, summary_path
 from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS, PHONES
-from pocketsim.sim.scenario.resolved import streams_number
-from pocketsim.sim.trace import histograms, tables
+from pocketsim.sim.scenario.resolved import identity, streams_number
+from pocketsim.sim.trace import fields, histograms, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +91,8 @@ def measure(folder: Path, resolved: Resolved) -> tuple[dict[str, Any], list[Summ
         events = _events(folder, [parquet_path(folder, number) for number in numbers])
     else:
         ledgers = [summary["ledger"] for summary in summaries]
-        tables.write(histograms.from_statements(ledgers), folder / HISTOGRAMS)
+        found = histograms.from_statements(ledgers)
+        tables.write(fields.with_about(found, identity(resolved)), folder / HISTOGRAMS)
     for path in told:
         path.unlink()
     return metrics.measure(events, resolved, summaries), summaries

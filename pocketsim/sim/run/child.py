@@ -49,7 +49,8 @@ from pocketsim.sim.run.job import (
     parquet_path,
     summary_path,
 )
-from pocketsim.sim.trace import blocks, final_tokens, histograms, tables, timeline
+from pocketsim.sim.scenario.resolved import identity
+from pocketsim.sim.trace import blocks, fields, final_tokens, histograms, tables, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +139,8 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
     for name in kept(job["resolved"]["output"]):
         table = kept_path(directory, repetition, name)
         with room_for(table):
-            tables.write(_TABLES[name](result, repetition), table)
+            made = _TABLES[name](result, repetition)
+            tables.write(fields.with_about(made, identity(job["resolved"])), table)
     if plan["trace"]["tokens"]:
         summary["authority_key"] = result["tokens"]["authority"].hex()
     path = summary_path(directory, repetition)
@@ -172,7 +174,7 @@ def _rows(job: Job, result: Any, path: Path) -> dict[str, Any]:
         return {"own": {}, "ledger": histograms.from_engine(result)}
     events = trace.from_engine(result, job["repetition"])
     with room_for(path):
-        trace.write(events, path)
+        trace.write(fields.with_about(events, identity(job["resolved"])), path)
     return {"own": _own_metrics(job, events)}
 
 

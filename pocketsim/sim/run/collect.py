@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim import __version__
 from pocketsim.sim.run import results, sweep
 from pocketsim.sim.run.csv_cells import cell
 from pocketsim.sim.scenario import point_values
+from pocketsim.sim.trace import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +49,7 @@ def table(of_sweep: sweep.Sweep) -> tuple[pa.Table, list[Path]]:
         for run in there
         for row in _rows(run.directory, run.metrics(), run.place, run.first_repetition)
     )
-    return _table(list(rows)), list(missing)
+    return _table(list(rows), _said_of(run.place for run in there)), list(missing)
 
 
 def rows_of(runs: Iterable[tuple[Path, Mapping[str, point_values.Value]]]) -> pa.Table:
@@ -55,12 +57,13 @@ def rows_of(runs: Iterable[tuple[Path, Mapping[str, point_values.Value]]]) -> pa
 
     Raises ScenarioError for a directory that is damaged.
     """
+    found = list(runs)
     rows = (
         row
-        for directory, place in runs
+        for directory, place in found
         for row in _rows(directory, results.read_metrics(directory), place)
     )
-    return _table(list(rows))
+    return _table(list(rows), _said_of(place for _, place in found))
 
 
 def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
@@ -72,7 +75,7 @@ def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
     else:
         import pyarrow.parquet as pq
 
-        pq.write_table(found, file)
+        pq.write_table(fields.with_about(found, {"pocketsim.version": __version__}), file)
 
 
 def _without_formulas(found: pa.Table) -> pa.Table:
@@ -112,11 +115,42 @@ def _rows(
         }
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _table(rows: Sequence[Mapping[str, Any]], said: Mapping[str, tuple[str, str]]) -> pa.Table:
+    """Return rows as a table, whose fields say their unit and what they are."""
     import pyarrow as pa
 
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    columns = [_column([row.get(name) for row in rows]) for name in names]
+    layout = [
+        pa.field(name, column.type, metadata=fields.said(*(said.get(name) or _said(name))))
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(layout))
+
+
+def _said_of(places: Iterable[Mapping[str, point_values.Value]]) -> dict[str, tuple[str, str]]:
+    """Return unit and meaning of each value of points, by its name as a column."""
+    return {
+        point_values.column(key, value["unit"]): (
+            "1/s" if value["unit"] == "/s" else value["unit"],
+            f"`{key}` of the scenario",
+        )
+        for place in places
+        for key, value in place.items()
+    }
+
+
+def _said(name: str) -> tuple[str, str]:
+    """Return unit and meaning of a column that is no value of a point."""
+    from pocketsim.sim.metrics.reference import METRICS
+
+    if name in METRICS:
+        return METRICS[name].unit, METRICS[name].meaning
+    family, _, member = name.partition(".")
+    if member and family in _FAMILIES:
+        unit, meaning = _FAMILIES[family]
+        return unit, meaning.format(member)
+    return _COLUMNS.get(name, ("", "a metric of the scenario's own"))
 
 
 def _column(values: Sequence[Any]) -> pa.Array:
@@ -132,3 +166,23 @@ def _column(values: Sequence[Any]) -> pa.Array:
         ]
         return pa.array(words)
     return found.cast(pa.float64()) if pa.types.is_null(found.type) else found
+
+
+_COLUMNS = {
+    "scenario": ("", "name of the scenario"),
+    "directory": ("", "the run directory"),
+    "repetition": ("", "which repetition, from 0"),
+    "transport": ("", "the transport of the run"),
+    "payload_bytes": ("B", "payload of a transaction"),
+    "rate_per_s": ("1/s", "rate of transactions that was asked for"),
+    "sent": ("1", "transactions sent"),
+    "stored": ("1", "transactions stored"),
+    "in_flight": ("1", "transactions neither stored nor lost at the end"),
+    "lost": ("1", "transactions lost, for whatever reason"),
+}
+_FAMILIES = {
+    "cpu_s": ("s", "core seconds of all phones spent on {}"),
+    "energy_j": ("J", "joules of all phones spent by {}"),
+    "lost": ("1", "transactions lost for the reason {}"),
+}
+"""Columns that there are several of, by what stands before the dot."""

@@ -6,8 +6,6 @@ versions, engine options), so its digest names the run. It holds nothing random:
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import platform
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ from pocketsim.sim.scenario import (
     loops,
     presence_files,
 )
-from pocketsim.sim.scenario.resolved import SCHEMA
+from pocketsim.sim.scenario.resolved import SCHEMA, digest
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
@@ -147,16 +145,6 @@ def _rungs(document: Document, common: _Common) -> list[Rung]:
         name = f"{grid.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
         rungs.append(Rung(name, resolved, previous, at))
     return rungs
-
-
-def canonical_json(value: Any) -> str:
-    """Return `value` as JSON with sorted keys and no spaces: equal values, equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def digest(value: Any) -> str:
-    """Return the SHA-256 of the canonical JSON of `value`, in hex."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def _versions(document: Document) -> dict[str, str]:

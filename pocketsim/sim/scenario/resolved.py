@@ -7,6 +7,8 @@ document becomes this is `sim.scenario.resolve`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # that of 3.11 says too little to pydantic
@@ -28,6 +30,25 @@ class Run(TypedDict):
     fidelity: Literal["hybrid", "flow"]
     draw: Literal["mean", "posterior"]
     app: Literal["restarted", "continued"]
+
+
+def canonical_json(value: Any) -> str:
+    """Return `value` as JSON with sorted keys and no spaces: equal values, equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`, in hex."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def identity(resolved: Resolved) -> dict[str, str]:
+    """Return what each table of a run says of it: version, seed, and the digest that names it."""
+    return {
+        "pocketsim.version": resolved["versions"]["pocketsim"],
+        "pocketsim.run_sha256": digest(resolved),
+        "pocketsim.seed": str(resolved["run"]["seed"]),
+    }
 
 
 def streams_number(run: Run, repetition: int) -> int:

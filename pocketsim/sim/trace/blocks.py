@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.trace import fields, tables
 from pocketsim.sim.trace import table as trace
-from pocketsim.sim.trace import tables
+from pocketsim.sim.trace.fields import Column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+COLUMNS = {
+    "repetition": Column("int32", "", "which repetition, from 0"),
+    "node": Column("int32", "", "the phone that stored it"),
+    "place": Column("int32", "", "which of the blocks that this phone stored, from 1"),
+    "peer": Column("int32", "", "the other party"),
+    "message_id": Column("int64", "", "the transaction, as in events; its origin proposed"),
+    "block": Column("bytes", "", "the block as it goes over the air"),
+}
+"""Its columns, in their order."""
+
+
 def schema() -> pa.Schema:
-    """Return the columns and types of blocks.parquet.
-
-    `place` counts the blocks that `node` stored, from 1; `peer` is the other party, `message_id`
-    that of the trace, whose origin proposed; `block` is what goes over the air.
-    """
-    import pyarrow as pa
-
-    names = ("repetition", "node", "place", "peer", "message_id", "block")
-    types = (*(pa.int32() for _ in range(4)), pa.int64(), pa.large_binary())
-    return pa.schema(list(zip(names, types, strict=True)))
+    """Return the columns and types of blocks.parquet."""
+    return fields.schema(COLUMNS)
 
 
 def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base import files
+from pocketsim.sim.trace import fields, tables
 from pocketsim.sim.trace import table as trace
-from pocketsim.sim.trace import tables
+from pocketsim.sim.trace.fields import Column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,17 +29,19 @@ STATES = ("held", "pending", "disputed", "signed_away")
 INDEX_COLUMNS = (*("file", "node", "state", "serial", "value_cents", "recipients", "token_bytes"),)
 
 
+COLUMNS = {
+    "repetition": Column("int32", "", "which repetition, from 0"),
+    "node": Column("int32", "", "the phone that has it"),
+    "state": Column("text", "", f"what the phone has it for: {', '.join(STATES)}"),
+    "serial": Column("int64", "", "its serial, the `message_id` of events on it"),
+    "token": Column("bytes", "", "the token as it goes over the air"),
+}
+"""Its columns, in their order."""
+
+
 def schema() -> pa.Schema:
-    """Return the columns and types of tokens.parquet.
-
-    `serial` is the number that the trace has for it; `token` is what goes over the air.
-    """
-    import pyarrow as pa
-
-    words = pa.dictionary(pa.int32(), pa.string())
-    names = ("repetition", "node", "state", "serial", "token")
-    types = (pa.int32(), pa.int32(), words, pa.int64(), pa.large_binary())
-    return pa.schema(list(zip(names, types, strict=True)))
+    """Return the columns and types of tokens.parquet."""
+    return fields.schema(COLUMNS)
 
 
 def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:

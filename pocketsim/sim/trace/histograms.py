@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from pocketsim.sim.base.engine_facts import EVENT_KINDS
+from pocketsim.sim.trace import fields
 from pocketsim.sim.trace import table as trace
+from pocketsim.sim.trace.fields import Column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,23 +26,19 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 COLUMNS = {
-    "repetition": "which, from 0",
-    "duration": "`rtt`, T3 - T1, or `processing`, T3 - T2",
-    "from_s": "where the bucket begins, seconds",
-    "to_s": "where it ends",
-    "count": "how many durations it has",
+    "repetition": Column("int32", "", "which repetition, from 0"),
+    "duration": Column("text", "", "`rtt`, T3 - T1, or `processing`, T3 - T2"),
+    "from_s": Column("float64", "s", "where the bucket begins, seconds"),
+    "to_s": Column("float64", "s", "where the bucket ends, seconds"),
+    "count": Column("int64", "1", "how many durations it has"),
 }
-"""What each column says, in their order; `schema` has their types."""
+"""Its columns, in their order."""
 NAMES: tuple[Literal["rtt", "processing"], ...] = ("rtt", "processing")
 
 
 def schema() -> pa.Schema:
     """Return the columns and types of histograms.parquet."""
-    import pyarrow as pa
-
-    words = pa.dictionary(pa.int32(), pa.string())
-    types = (pa.int32(), words, pa.float64(), pa.float64(), pa.int64())
-    return pa.schema(list(zip(COLUMNS, types, strict=True)))
+    return fields.schema(COLUMNS)
 
 
 def from_engine(result: Mapping[str, Any]) -> AggregateSummary:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.trace import fields
+from pocketsim.sim.trace.fields import Column
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -20,18 +23,28 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 COLUMNS = {
-    "repetition": "which, from 0",
-    "time_s": "seconds since the start of the repetition",
-    "node": "the phone where it happened, from 0, in the order of `[[devices]]`",
-    "kind": "what happened (see below)",
-    "message_id": "of a transaction: its proposer's node, times 2^32, plus the number of the "
-    "proposal; of rows on tokens: the serial",
-    "peer": "the other phone; -1 for none",
-    "message_size": "bytes",
-    "reason": "why something was lost or refused (see above); null for none",
-    "logged": "whether the app's log, of `protocol.benchmark_log_entries`, had room for it",
+    "repetition": Column("int32", "", "which repetition, from 0"),
+    "time_s": Column("float64", "s", "seconds since the start of the repetition"),
+    "node": Column(
+        "int32", "", "the phone where it happened, from 0, in the order of `[[devices]]`"
+    ),
+    "kind": Column("text", "", "what happened, one of the kinds of events"),
+    "message_id": Column(
+        "int64",
+        "",
+        "of a transaction: its proposer's node, times 2^32, plus the number of the proposal; of "
+        "rows on tokens: the serial",
+    ),
+    "peer": Column("int32", "", "the other phone; -1 for none"),
+    "message_size": Column("int32", "B", "size of the message"),
+    "reason": Column(
+        "text", "", "why something was lost or refused, one of the fates' reasons; null for none"
+    ),
+    "logged": Column(
+        "bool", "", "whether the app's log, of `protocol.benchmark_log_entries`, had room for it"
+    ),
 }
-"""What each column says, in their order; `schema` has their types."""
+"""Its columns, in their order."""
 
 
 def origin(message_id: Array) -> Array:
@@ -48,14 +61,7 @@ def sequence_number(message_id: Array) -> Array:
 
 def schema() -> pa.Schema:
     """Return the columns and types of every trace."""
-    import pyarrow as pa
-
-    words = pa.dictionary(pa.int32(), pa.string())
-    types = (
-        *(pa.int32(), pa.float64(), pa.int32(), words, pa.int64()),
-        *(pa.int32(), pa.int32(), words, pa.bool_()),
-    )
-    return pa.schema(list(zip(COLUMNS, types, strict=True)))
+    return fields.schema(COLUMNS)
 
 
 def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
@@ -113,14 +119,20 @@ def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """Write `table` as Parquet; equal tables give equal bytes under one version of pyarrow."""
-    with _writer(path) as writer:
+    with _writer(path, table.schema) as writer:
         writer.write_table(table, _ROWS_PER_GROUP)
 
 
 def join(parts: Sequence[Path], path: Path) -> None:
-    """Write the tables in `parts`, one after the other, as one file; one is in memory at a time."""
-    with _writer(path) as writer:
-        for part in parts:
+    """Write the tables in `parts`, one after the other, as one file; one is in memory at a time.
+
+    It says of itself what the first of them says.
+    """
+    first = read(parts[0])
+    with _writer(path, first.schema) as writer:
+        writer.write_table(first, _ROWS_PER_GROUP)
+        del first
+        for part in parts[1:]:
             writer.write_table(read(part), _ROWS_PER_GROUP)
 
 
@@ -160,13 +172,13 @@ def words(codes: Array, names: Sequence[str], valid: Array | None = None) -> pa.
     return pa.DictionaryArray.from_arrays(numbers(pa.int32(), codes.astype(np.int32), valid), known)
 
 
-def _writer(path: Path) -> Any:
+def _writer(path: Path, layout: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
     # Times and messages rarely repeat: a dictionary of them costs time and saves nothing.
     return pq.ParquetWriter(
         path,
-        schema(),
+        layout,
         compression="zstd",
         use_dictionary=["kind", "reason", "node", "peer", "repetition"],
     )

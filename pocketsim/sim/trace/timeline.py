@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.trace import fields
 from pocketsim.sim.trace import table as trace
+from pocketsim.sim.trace.fields import Column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,37 +23,60 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 COLUMNS = {
-    "repetition": "which, from 0",
-    "begin_s": "seconds since the start of the repetition",
-    "end_s": "the same; null for what had not ended when the repetition did",
-    "node": "the phone that works or sends",
-    "lane": "number of its lane: 0 receives, 1 sends, from 16 on tasks; null for a datagram",
-    "operation": "what is spent; null for a datagram",
-    "size_bytes": "bytes that the operation is on, or of the datagram's UDP payload",
-    "peer": "whom a datagram is for; null for work",
-    "message_id": "the transaction that the loss of the datagram would be; null for others",
-    "reason": "why a datagram was dropped, or `sender_off` for work that its phone's going off cut "
-    "off; null for none",
-    "uplink_from_s": "since when a datagram waited for the sender's radio; null for one that was "
-    "never in its queue",
-    "uplink_until_s": "until its first byte went out, or its phone off; null for what waited still",
-    "downlink_from_s": "since when it waited for the receiver's, at the access point or cell",
-    "downlink_until_s": "until its first byte went out there, or the receiver's phone off",
+    "repetition": Column("int32", "", "which repetition, from 0"),
+    "begin_s": Column("float64", "s", "when it begins, seconds since the start of the repetition"),
+    "end_s": Column(
+        "float64", "s", "when it ends; null for what had not ended when the repetition did"
+    ),
+    "node": Column("int32", "", "the phone that works or sends"),
+    "lane": Column(
+        "int32",
+        "",
+        "number of its lane: 0 receives, 1 sends, from 16 on tasks; null for a datagram",
+    ),
+    "operation": Column("text", "", "what is spent; null for a datagram"),
+    "size_bytes": Column(
+        "int64", "B", "bytes that the operation is on, or of the datagram's UDP payload"
+    ),
+    "peer": Column("int32", "", "whom a datagram is for; null for work"),
+    "message_id": Column(
+        "int64", "", "the transaction that the loss of the datagram would be; null for others"
+    ),
+    "reason": Column(
+        "text",
+        "",
+        "why a datagram was dropped, or `sender_off` for work that its phone's going off cut off; "
+        "null for none",
+    ),
+    "uplink_from_s": Column(
+        "float64",
+        "s",
+        "since when a datagram waited for the sender's radio; null for one that was never in its "
+        "queue",
+    ),
+    "uplink_until_s": Column(
+        "float64",
+        "s",
+        "until when it waited for the sender's radio: its first byte went out, or its phone off; "
+        "null for what waited still",
+    ),
+    "downlink_from_s": Column(
+        "float64",
+        "s",
+        "since when it waited for the receiver's radio, at the access point or cell",
+    ),
+    "downlink_until_s": Column(
+        "float64",
+        "s",
+        "until when it waited there: its first byte went out, or the receiver's phone off",
+    ),
 }
-"""What each column says, in their order; `schema` has their types."""
+"""Its columns, in their order."""
 
 
 def schema() -> pa.Schema:
     """Return the columns and types of timeline.parquet."""
-    import pyarrow as pa
-
-    words = pa.dictionary(pa.int32(), pa.string())
-    types = (
-        *(pa.int32(), pa.float64(), pa.float64(), pa.int32(), pa.int32(), words),
-        *(pa.int64(), pa.int32(), pa.int64(), words),
-        *(pa.float64() for _ in _WAITS),
-    )
-    return pa.schema(list(zip(COLUMNS, types, strict=True)))
+    return fields.schema(COLUMNS)
 
 
 def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:

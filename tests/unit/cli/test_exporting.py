@@ -142,7 +142,7 @@ def test_a_suffix_of_another_format_is_refused(call, run, tmp_path):
 def test_an_unknown_format_is_exit_2(call, run):
     done = call(run(), "--to", "graphlm")
     assert done.exception.exit_code == 2
-    assert "csv, graphml, gexf, json, perfetto, tokens (did you mean graphml?)" in str(
+    assert "csv, graphml, gexf, json, perfetto, tokens, ro-crate (did you mean graphml?)" in str(
         done.exception
     )
 

@@ -15,7 +15,8 @@ from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
 from pocketsim.sim.scenario.load import load
-from pocketsim.sim.scenario.resolve import canonical_json, resolve
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolved import canonical_json
 from support import engine_plans as plans
 from support import typed_sections
 

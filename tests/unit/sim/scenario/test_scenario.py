@@ -8,7 +8,8 @@ from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import schema
 from pocketsim.sim.scenario.load import load
-from pocketsim.sim.scenario.resolve import digest, resolve
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolved import digest
 from support import mistakes
 
 SHIPPED = sorted((Path(__file__).parents[4] / "pocketsim/scenarios").glob("*/*.toml"))
