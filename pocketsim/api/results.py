@@ -148,6 +148,23 @@ class Runs(Sequence[Run]):
         frame: pd.DataFrame = found.to_pandas()
         return frame
 
+    def finding(self, metric: str = "") -> str:
+        """Return what they show as a sentence or two, with 95 % intervals, as a report begins.
+
+        `metric` is one of docs/metrics.md; without one it is the first that differs beyond chance.
+        Raises UserError where no run has it, or there is nothing to compare.
+        """
+        from pocketsim.report.answer import finding
+        from pocketsim.report.runs import choice
+        from pocketsim.report.runs import run as reported
+        from pocketsim.report.runs.asked import Asked
+
+        found = reported.load(run.directory for run in self._runs)
+        drawn = choice.chosen(found, Asked(metric=metric)) if found else None
+        if drawn is None:
+            raise UserError("these runs have no metric that a sentence could be about")
+        return " ".join(finding.sentences(drawn))
+
 
 def load(*patterns: str | Path) -> Runs:
     """Return the finished runs in some folders, sorted; `**` in a pattern stands for any folders.
