@@ -37,7 +37,7 @@ class Figure(go.Figure):  # type: ignore[misc]  # plotly is not annotated
         shown = plotly.io.renderers.render_on_display and plotly.io.renderers.default
         bundle = self._repr_mimebundle_() if shown else {}
         if bundle:
-            display(bundle, raw=True)
+            display(bundle, raw=True)  # type: ignore[no-untyped-call]  # of IPython
         else:  # a window of its own, or nothing
             super()._ipython_display_()
 

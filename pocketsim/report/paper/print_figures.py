@@ -16,7 +16,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.report.charts import theme
-from pocketsim.report.paper.print_traces import Marks
+from pocketsim.report.paper import print_traces
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -73,12 +73,13 @@ def drawn(chart: go.Figure, caption: str, width_in: float) -> Figure:
     """Return a chart as a figure of that width; what its axis of values lacks, the caption says."""
     from matplotlib.figure import Figure
 
+    print_traces.check(chart)
     chart = _visible(chart)
     figure = Figure(figsize=(width_in, _height_in(chart)), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
-    marks = Marks.of(axes, chart)
+    marks = print_traces.Marks.of(axes, chart)
     for shape in chart.layout.shapes:
         (_rule if shape.type == "line" else _shade)(axes, shape)
     handles = [(handle, _lines(name, _NAME_LETTERS)) for handle, name in marks.draw(chart)]

@@ -33,11 +33,7 @@ class Marks:
 
     @classmethod
     def of(cls, axes: Axes, chart: go.Figure) -> Marks:
-        """Return those of a chart. Raises TypeError for a chart with what is not drawn."""
-        if unknown := [trace.type for trace in chart.data if not _is_known(trace)]:
-            raise TypeError(f"not drawn for print: {unknown}")
-        if any({trace.xaxis, trace.yaxis} - {None, "x", "y"} for trace in chart.data):
-            raise TypeError("not drawn for print: several plots in one figure")
+        """Return those of a chart."""
         places = {side: _places(chart, side) for side in "xy"}
         row = "x" if any(map(is_upright, chart.data)) else "y"
         return cls(axes, places, np.zeros(len(places[row])))
@@ -155,9 +151,17 @@ class Marks:
         return self.axes.plot(x, y, color=style.colour, marker=style.marker, **dots)[0]
 
 
+def check(chart: go.Figure) -> None:
+    """Raise TypeError for a chart with what is not drawn."""
+    if unknown := [trace.type for trace in chart.data if not _is_known(trace)]:
+        raise TypeError(f"not drawn for print: {unknown}")
+    if any({trace.xaxis, trace.yaxis} - {None, "x", "y"} for trace in chart.data):
+        raise TypeError("not drawn for print: several plots in one figure")
+
+
 def is_upright(trace: Any) -> bool:
     """Return whether a trace is of bars that stand."""
-    return trace.type == "bar" and trace.orientation != "h"
+    return bool(trace.type == "bar" and trace.orientation != "h")
 
 
 def _is_known(trace: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The pictures at the heads of notebooks: `python -m tools.settings` draws them into these again.
+"""The pictures at the heads of notebooks: `python -m tools.notebook_pictures` draws them again.
 
 Each shows who is there and what joins them, in the same signs. They are attachments, so that a
 notebook has no file beside it, and PNG, as JupyterLab shows no SVG that is attached.
@@ -97,6 +97,11 @@ class Scene:
         middle = x + 0.12 * len(heights)
         self._text(middle, y - 0.55, text)
 
+    def estimate(self, x: float, y: float, error: float, colour: str) -> None:
+        """Draw a value with its error on both sides."""
+        self.axes.plot([x - error, x + error], [y, y], color=colour, marker="|", linewidth=1.6)
+        self.axes.plot([x], [y], color=colour, marker="o", markersize=5)
+
     def arrow(
         self, start: tuple[float, float], end: tuple[float, float], text: str = "", **look: Any
     ) -> None:
@@ -174,8 +179,7 @@ def _profile(scene: Scene) -> None:
     scene.sheet(3.6, text="profile")
     scene.arrow((4.2, 1.0), (5.4, 1.0))
     for level, length in ((1.5, 1.8), (1.15, 0.8), (0.8, 2.6), (0.45, 1.3)):
-        error = {"xerr": 0.25 * length, "fmt": "o", "color": _BLUE, "capsize": 3, "markersize": 5}
-        scene.axes.errorbar([6.0 + length], [level], **error)
+        scene.estimate(6.0 + length, level, 0.25 * length, _BLUE)
     scene.words(7.6, 0.1, "what each operation costs, and its error")
 
 
@@ -221,8 +225,7 @@ def _study(scene: Scene) -> None:
                 scene.words(x + 0.45, 0.08, f"Wi-Fi {radio}")
         scene.words(0.6, 1.45 - 0.9 * row, phone.replace(" ", "\n"))
     scene.arrow((5.2, 1.0), (6.4, 1.0), "several times")
-    look = {"fmt": "o", "color": _ORANGE, "capsize": 5, "markersize": 6}
-    scene.axes.errorbar([8.0], [1.0], xerr=0.7, **look)
+    scene.estimate(8.0, 1.0, 0.7, _ORANGE)
     scene.words(8.0, 0.55, "difference, with an interval")
 
 
