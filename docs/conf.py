@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -57,12 +58,27 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 def setup(app: Sphinx) -> None:
     """Make the pages that are generated, and let those with figures load what draws them."""
     app.connect("builder-inited", _generate)
+    app.connect("source-read", _show_attachments)
     app.connect("html-page-context", _load_plotly)
 
 
 def _generate(_app: Sphinx) -> None:
     pocketsim.api.progress.is_watched = lambda: False  # a bar that has ended says nothing
     gallery.write(HERE / "generated", BUILD / "gallery")
+
+
+def _show_attachments(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what is attached to cells of a notebook where it is shown; MyST-NB leaves it out."""
+    if not page.startswith("notebooks/"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        for name, content in cell.get("attachments", {}).items():
+            ((kind, data),) = content.items()
+            text = text.replace(f"(attachment:{name})", f"(data:{kind};base64,{data})")
+        cell["source"] = text
+    source[0] = json.dumps(notebook)
 
 
 def _load_plotly(

@@ -1,6 +1,7 @@
 """The report's figures of runs, one of devices, as plotly figures: to show, change and save.
 
-Those of runs take one scenario's and find the horizontal axis from what differs between them.
+Those of runs take one scenario's and find the horizontal axis from what differs between them. In a
+notebook each has a picture beside plotly's data, so that every viewer shows it (needs matplotlib).
 `paper` is for print, by matplotlib.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pocketsim.api.pictures import Figure, slider
 from pocketsim.report.charts import devices as _devices
 from pocketsim.report.charts import grids, indices, latency, rates
 from pocketsim.report.paper import answer_figure as _answer_figure
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
-    import plotly.graph_objects as go
 
     from pocketsim.api.profile_stats import DeviceComparison
     from pocketsim.api.results import Run
     from pocketsim.report.paper.answer_figure import AnswerFigure
 
 __all__ = [
+    "Figure",
     "devices",
     "distribution_functions",
     "distributions",
@@ -36,11 +38,12 @@ __all__ = [
     "round_trips",
     "send_and_store",
     "sensitivity",
+    "slider",
     "success",
 ]
 
 
-def metric(runs: Iterable[Run], name: str) -> go.Figure:
+def metric(runs: Iterable[Run], name: str) -> Figure:
     """Return a metric of docs/metrics.md against what varies most: mean and 95 % interval.
 
     What else differs makes lines; runs that no quantity puts in order stand beside each other.
@@ -50,20 +53,20 @@ def metric(runs: Iterable[Run], name: str) -> go.Figure:
     if not any(run.has(name) for run in found):
         known = [key for run in found for key in run.metrics["metrics"] if run.has(key)]
         raise UserError(f"no run has a metric {name!r}{did_you_mean(nearest(name, known))}")
-    return grids.of_metric(found, name)
+    return Figure(grids.of_metric(found, name))
 
 
-def success(runs: Iterable[Run]) -> go.Figure:
+def success(runs: Iterable[Run]) -> Figure:
     """Return the share of what was sent that was stored, against what varies most."""
     return metric(runs, "success_ratio")
 
 
-def fates(runs: Iterable[Run]) -> go.Figure:
+def fates(runs: Iterable[Run]) -> Figure:
     """Return what became of what was sent: a bar for each run, in percent."""
-    return _fates.chart(_of_one_scenario(runs))
+    return Figure(_fates.chart(_of_one_scenario(runs)))
 
 
-def send_and_store(runs: Iterable[Run]) -> go.Figure:
+def send_and_store(runs: Iterable[Run]) -> Figure:
     """Return rates of sends and of stores against the rate that was asked for.
 
     Raises UserError where the runs differ in something else than the rate.
@@ -72,38 +75,38 @@ def send_and_store(runs: Iterable[Run]) -> go.Figure:
     if len(series) > 1:
         names = "; ".join(one.name for one in series)
         raise UserError(f"these are several: {names}; plot each of them alone")
-    return rates.rates(series[0])
+    return Figure(rates.rates(series[0]))
 
 
-def round_trips(runs: Iterable[Run]) -> go.Figure:
+def round_trips(runs: Iterable[Run]) -> Figure:
     """Return median and 95th percentile of round trips against the rate that was asked for, ms."""
-    return latency.against_rate(_series(runs))
+    return Figure(latency.against_rate(_series(runs)))
 
 
-def distributions(runs: Iterable[Run]) -> go.Figure:
+def distributions(runs: Iterable[Run]) -> Figure:
     """Return box plots of round trips by rate: quartiles, 5th and 95th percentile, ms.
 
     Reads the events of all runs.
     """
-    return latency.distributions(_series(runs))
+    return Figure(latency.distributions(_series(runs)))
 
 
-def distribution_functions(runs: Iterable[Run]) -> go.Figure:
+def distribution_functions(runs: Iterable[Run]) -> Figure:
     """Return which share of round trips took no longer than so many ms, with their percentiles.
 
     Reads the events of all runs; of many rates six are shown.
     """
-    return latency.distribution_functions(_series(runs))
+    return Figure(latency.distribution_functions(_series(runs)))
 
 
-def sensitivity(found: pd.DataFrame) -> go.Figure:
+def sensitivity(found: pd.DataFrame) -> Figure:
     """Return what `Study.sensitivity` found, as bars with 95 % intervals: a bar for each range."""
-    return indices.chart(found)
+    return Figure(indices.chart(found))
 
 
-def devices(found: DeviceComparison) -> go.Figure:
+def devices(found: DeviceComparison) -> Figure:
     """Return each number of devices as a ratio of the first one's, with its 95 % interval."""
-    return _devices.chart(found.first, found.ratios)
+    return Figure(_devices.chart(found.first, found.ratios))
 
 
 def paper(runs: Iterable[Run], metric: str = "", *, x: str = "", by: str = "") -> AnswerFigure:

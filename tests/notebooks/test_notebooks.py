@@ -22,7 +22,9 @@ LOOP = "05_close_the_loop.ipynb"
 LONGEST_S = 30
 MEASURING_S = 12
 """What a report and a trade take on top, where a probe is built: 8 s and 4 s."""
-FIGURE = "application/vnd.plotly.v1+json"
+FIGURE, PICTURE = "application/vnd.plotly.v1+json", "image/svg+xml"
+QUESTION = "00_question_to_figure.ipynb"
+SLID = "03_why_reconnecting_collapses.ipynb"
 
 
 @pytest.fixture
@@ -60,13 +62,37 @@ def test_it_runs_and_shows_figures(name, copied, execute):
     outputs = [
         output for cell in found.cells if cell.cell_type == "code" for output in cell.outputs
     ]
-    figures = [output.data[FIGURE] for output in outputs if FIGURE in output.get("data", {})]
-    assert len(figures) >= 2
-    assert all(figure["data"] for figure in figures)
+    shown = [output.data for output in outputs if FIGURE in output.get("data", {})]
+    assert len(shown) >= (1 if name == QUESTION else 2)
+    assert all(data[FIGURE]["data"] for data in shown)
+    assert all(data[PICTURE].rstrip().endswith("</svg>") for data in shown)
     said = [output.text for output in outputs if output.get("name") == "stderr"]
     assert not said, "a warning is not for students"
     is_measuring = name == LOOP and ps.find_probe() is not None
     assert took_s < LONGEST_S + (MEASURING_S if is_measuring else 0)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_page_made_by_nbconvert_shows_every_figure(copied, execute):
+    from nbconvert import HTMLExporter
+
+    found = execute(nbformat.read(copied / SLID, as_version=4))
+    displayed = [
+        output.data
+        for cell in found.cells
+        for output in cell.get("outputs", [])
+        if FIGURE in output.get("data", {})
+    ]
+    page, _ = HTMLExporter().from_notebook_node(found)
+    in_outputs = page[page.index("<body") :]
+    assert len(re.findall(r"<svg\b[^>]*\bviewBox=", in_outputs)) == len(displayed) >= 4
+    for data in displayed:  # each as it was drawn
+        assert re.search(r"<svg\b.*</svg>", data[PICTURE], re.DOTALL)[0] in page
+    alternative = re.search(r'<img alt="([^"]+)" src="data:image/png;base64,', in_outputs)
+    assert alternative is not None, "the setting"
+    assert in_outputs.count("<summary>Answer</summary>") == 2
+    assert any(data[FIGURE]["layout"].get("sliders") for data in displayed)
 
 
 @pytest.mark.engine

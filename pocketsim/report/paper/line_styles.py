@@ -45,12 +45,17 @@ def of_line(colour: str, dash: str, place: int) -> LineStyle:
     return LineStyle(colour, _LINES[dash], _MARKERS[place % len(_MARKERS)], is_open=False, hatch="")
 
 
+def is_scatter(trace: Any) -> bool:
+    """Return whether a trace is of lines or dots, whatever plotly draws them with."""
+    return trace.type in {"scatter", "scattergl"}
+
+
 def _kind(trace: Any) -> tuple[str, str]:
     return _colour(trace), _dash(trace)
 
 
 def _line_style(trace: Any, place: int, *, has_own_dash: bool) -> LineStyle:
-    symbol = None if trace.type != "scatter" else trace.marker.symbol
+    symbol = trace.marker.symbol if is_scatter(trace) else None
     dash = _dash(trace) if has_own_dash else theme.DASHES[place % len(theme.DASHES)]
     return LineStyle(
         colour=_colour(trace),
@@ -62,12 +67,12 @@ def _line_style(trace: Any, place: int, *, has_own_dash: bool) -> LineStyle:
 
 
 def _colour(trace: Any) -> str:
-    line = trace.line.color if trace.type == "scatter" else None
+    line = trace.line.color if is_scatter(trace) else None
     return str(line or trace.marker.color or theme.INK)
 
 
 def _dash(trace: Any) -> str:
-    return str(trace.line.dash or "solid") if trace.type == "scatter" else "solid"
+    return str(trace.line.dash or "solid") if is_scatter(trace) else "solid"
 
 
 _LINES: dict[str, str | tuple[float, tuple[float, ...]]] = {
@@ -77,6 +82,14 @@ _LINES: dict[str, str | tuple[float, tuple[float, ...]]] = {
     "dashdot": (0, (5, 1.5, 1, 1.5)),
     "longdash": (0, (9, 2)),
 }
-_SYMBOLS = {"circle": "o", "diamond-open": "D", "triangle-up": "^"}
+_SYMBOLS = {
+    "circle": "o",
+    "diamond": "D",
+    "diamond-open": "D",
+    "triangle-up": "^",
+    "square": "s",
+    "x": "X",
+    "cross": "P",
+}
 _MARKERS = ("o", "s", "v", "X", "P", "*", "<", ">")
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")

@@ -2,7 +2,8 @@
 
 What a chart shows is decided where it is made (`rates`, `latency`, ...) and stays. Its look
 changes: it is as wide as a column of a journal, needs no colour to be read, and says everything
-without a mouse. Features of plotly that no chart of the report uses are an error here.
+without a mouse. `print_traces` draws the traces; features of plotly that neither a chart of the
+report nor a notebook uses are an error there.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from __future__ import annotations
 import importlib.util
 import io
 import itertools
+import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pocketsim.report.charts import theme
-from pocketsim.report.paper.line_styles import LineStyle, line_styles
+from pocketsim.report.paper import print_traces
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     import plotly.graph_objects as go
@@ -73,21 +73,24 @@ def drawn(chart: go.Figure, caption: str, width_in: float) -> Figure:
     """Return a chart as a figure of that width; what its axis of values lacks, the caption says."""
     from matplotlib.figure import Figure
 
-    if unknown := [trace.type for trace in chart.data if not _is_known(trace)]:
-        raise TypeError(f"not drawn for print: {unknown}")
+    print_traces.check(chart)
+    chart = _visible(chart)
     figure = Figure(figsize=(width_in, _height_in(chart)), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
-    places = {side: _places(chart, side) for side in "xy"}
+    marks = print_traces.Marks.of(axes, chart)
     for shape in chart.layout.shapes:
-        _shade(axes, shape)
-    handles = _traces(axes, chart, places)
+        (_rule if shape.type == "line" else _shade)(axes, shape)
+    handles = [(handle, in_lines(name, _NAME_LETTERS)) for handle, name in marks.draw(chart)]
     words = caption, int(_LETTERS_PER_IN * width_in)
     for side, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
-        _arrange(axes, axis, chart.layout[f"{side}axis"], places[side], words)
-    if len(handles) >= (1 if chart.layout.showlegend else 2):
-        legend_below(figure, handles)
+        _arrange(axes, axis, chart.layout[f"{side}axis"], marks.places[side], words)
+    if title := _title(chart):
+        figure.suptitle(title, fontsize=8.5, x=0.01, ha="left")
+    is_named = len(handles) >= (1 if chart.layout.showlegend else 2)
+    if is_named and chart.layout.showlegend is not False:
+        legend_below(figure, handles, chart.layout.legend.title.text)
     _thin(figure, axes)
     for note, shape in zip(chart.layout.annotations, chart.layout.shapes, strict=False):
         _note(axes, note, shape)
@@ -101,34 +104,56 @@ def saved(figure: Figure, form: str) -> bytes:
     return file.getvalue()
 
 
+def _visible(chart: go.Figure) -> go.Figure:
+    """Return a chart without what is hidden: what a slider or the legend leaves out."""
+    shown = [trace for trace in chart.data if trace.visible in {None, True}]
+    if len(shown) == len(chart.data):
+        return chart
+    return type(chart)(data=shown, layout=chart.layout)
+
+
 def _height_in(chart: go.Figure) -> float:
-    bars = [trace for trace in chart.data if trace.type == "bar" and trace.orientation == "h"]
-    if not bars:
-        return _HEIGHT_IN
-    lines: int = sum(1 + name.count("<br>") for name in bars[0].y)
-    return _FRAME_IN + _LINE_IN * lines
-
-
-def _places(chart: go.Figure, side: str) -> Places:
-    """Return the places of names on an axis, in order; none on an axis of numbers."""
-    order = list(chart.layout[f"{side}axis"].categoryarray or ())
-    told = [
-        name for trace in chart.data for name in (trace[side] if trace[side] is not None else ())
+    rows = [
+        name
+        for trace in chart.data
+        for name in (trace.y if trace.y is not None else ())
+        if isinstance(name, str)
     ]
-    names = [name for name in dict.fromkeys([*order, *told]) if isinstance(name, str)]
-    return {name: place for place, name in enumerate(names)}
+    lines = sum(1 + name.count("<br>") for name in dict.fromkeys(rows))
+    has_bars = any(trace.type == "bar" and trace.orientation == "h" for trace in chart.data)
+    of_names = _FRAME_IN + _LINE_IN * lines
+    height = of_names if has_bars else max(_HEIGHT_IN, of_names)
+    return height + (_TITLE_IN if _title(chart) else 0)
 
 
-def _at(values: Sequence[Any], places: Places) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.array([places[value] if places else value for value in values], dtype=float)
+def _title(chart: go.Figure) -> str:
+    """Return what stands above a chart, with what its slider is at; nothing above the report's."""
+    words = [chart.layout.title.text] + [
+        f"{slider.currentvalue.prefix or ''}{slider.steps[slider.active or 0].label}"
+        for slider in chart.layout.sliders
+    ]
+    return ", ".join(word for word in words if word)
 
 
 def _shade(axes: Axes, shape: Any) -> None:
     style: dict[str, Any] = {"facecolor": shape.fillcolor, "linewidth": 0, "zorder": 0}
+    style["alpha"] = shape.opacity
     if shape.xref.endswith("domain"):
         axes.axhspan(shape.y0, shape.y1, **style)
     else:
         axes.axvspan(shape.x0, shape.x1, **style)
+
+
+def _rule(axes: Axes, shape: Any) -> None:
+    """Draw a line across the plot, or from one point to another."""
+    dash = {"dot": ":", "dash": "--", "dashdot": "-."}.get(shape.line.dash or "", "-")
+    style: dict[str, Any] = {"color": _FAINT, "linestyle": dash, "linewidth": 0.9, "zorder": 1}
+    if (shape.yref or "").endswith("domain"):
+        axes.axvline(shape.x0, **style)
+    elif (shape.xref or "").endswith("domain"):
+        axes.axhline(shape.y0, **style)
+    else:
+        axes.plot([shape.x0, shape.x1], [shape.y0, shape.y1], **style)
 
 
 def _note(axes: Axes, note: Any, shape: Any) -> None:
@@ -138,79 +163,6 @@ def _note(axes: Axes, note: Any, shape: Any) -> None:
     start, end = (axes.transData.transform((x, 0))[0] for x in (shape.x0, shape.x1))
     if text.get_window_extent().width > end - start:
         text.set_rotation(90)
-
-
-def _traces(axes: Axes, chart: go.Figure, places: Mapping[str, Places]) -> list[Handle]:
-    """Draw what a chart shows, and return what its legend names."""
-    found: list[Handle] = []
-    ends = np.zeros(len(places["y"]))
-    boxes = [trace for trace in chart.data if trace.type == "box"]
-    for trace, style in zip(chart.data, line_styles(chart.data), strict=True):
-        if trace.type == "scatter":
-            handle = _scatter(axes, trace, style, places)
-        elif trace.type == "bar":
-            handle = _bars(axes, trace, style, places["y"], ends)
-        else:
-            handle = _boxes(axes, trace, style, places["x"], (boxes.index(trace), len(boxes)))
-        if trace.name and trace.showlegend is not False and len(trace.x):
-            found.append((handle, in_lines(trace.name, _NAME_LETTERS)))
-    return found
-
-
-def _is_known(trace: Any) -> bool:
-    return trace.type in {"scatter", "box"} or (trace.type == "bar" and trace.orientation == "h")
-
-
-def _scatter(axes: Axes, trace: Any, style: LineStyle, places: Mapping[str, Places]) -> Any:
-    x, y = (_at(trace[side], places[side]) for side in "xy")
-    mode = trace.mode or "lines+markers"
-    sizes = np.broadcast_to(np.array(_or(trace.marker.size, _MARKER_PX), dtype=float), x.shape)
-    line = style.line if "lines" in mode and trace.line.width != 0 else "none"
-    options: dict[str, Any] = {
-        "color": style.colour,
-        "linestyle": line,
-        "linewidth": _PT * _or(trace.line.width, _LINE_PX),
-        "marker": style.marker if "markers" in mode else "none",
-        "markersize": _PT * float(sizes.max(initial=0.0)),
-        "markevery": np.flatnonzero(sizes).tolist(),
-        "markerfacecolor": "white" if style.is_open else style.colour,
-        "alpha": trace.opacity,
-    }
-    high, low = trace.error_y.array, trace.error_y.arrayminus
-    if high is None:
-        return axes.plot(x, y, **options)[0]
-    bars: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
-    return axes.errorbar(x, y, yerr=np.array([low, high], dtype=float), **bars, **options)
-
-
-def _bars(axes: Axes, trace: Any, style: LineStyle, places: Places, ends: Any) -> Any:
-    """Draw bars that lie, each where the one before it in its row ended."""
-    at, long = [places[name] for name in trace.y], np.array(trace.x, dtype=float)
-    edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": style.hatch}
-    handle = axes.barh(at, long, left=ends[at], height=0.7, color=style.colour, **edge)
-    ends[at] += long
-    return handle
-
-
-def _boxes(axes: Axes, trace: Any, style: LineStyle, places: Places, turn: tuple[int, int]) -> Any:
-    """Draw boxes of one of several traces, side by side: `turn` is which one, of how many."""
-    place, count = turn
-    wide = _BOX / count
-    keys = ("whislo", "q1", "med", "q3", "whishi")
-    columns = (trace.lowerfence, trace.q1, trace.median, trace.q3, trace.upperfence)
-    stats = [
-        {**dict(zip(keys, row, strict=True)), "fliers": []} for row in zip(*columns, strict=True)
-    ]
-    drawn = axes.bxp(
-        stats,
-        positions=[places[name] + (place - (count - 1) / 2) * wide for name in trace.x],
-        widths=0.8 * wide,
-        patch_artist=True,
-        manage_ticks=False,
-        boxprops={"facecolor": style.colour, "hatch": style.hatch, "edgecolor": _INK, "alpha": 0.6},
-        medianprops={"color": _INK, "linewidth": 1.4},
-    )
-    return drawn["boxes"][0]
 
 
 def _arrange(axes: Axes, axis: Axis, asked: Any, places: Places, words: tuple[str, int]) -> None:
@@ -270,11 +222,15 @@ def _ticks(axis: Axis, asked: Any) -> None:
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{suffix}"))
 
 
-def legend_below(figure: Figure, handles: Sequence[Handle]) -> None:
+def legend_below(figure: Figure, handles: Sequence[Handle], title: str | None = None) -> None:
     """Name what is drawn below it, in as many columns as fit; the plot keeps its height."""
     for columns in range(min(len(handles), _COLUMNS), 0, -1):
         legend = figure.legend(
-            *zip(*handles, strict=True), loc="outside lower center", ncols=columns, frameon=False
+            *zip(*handles, strict=True),
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            title=title,
         )
         extent = legend.get_window_extent()
         if columns == 1 or extent.width <= figure.bbox.width:
@@ -304,7 +260,7 @@ def _thin_axis(axis: Axis, side: str) -> float:
     if not all(_is_number(label.get_text()) for label in labels):
         axis.set_tick_params(rotation=90 if side == "x" else 0)
         return max(end - start for start, end in spans) if side == "x" else 0.0
-    end_of_last = -np.inf
+    end_of_last = -math.inf
     texts: list[str] = []
     for label, (start, end) in zip(labels, spans, strict=True):
         is_free = start >= end_of_last + _GAP_PX
@@ -316,10 +272,6 @@ def _thin_axis(axis: Axis, side: str) -> float:
 
 def _is_number(text: str) -> bool:
     return text.rstrip(" %").replace(".", "", 1).isdigit()
-
-
-def _or(value: Any, otherwise: float) -> Any:
-    return otherwise if value is None else value
 
 
 def in_lines(text: str, letters: int) -> str:
@@ -352,10 +304,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _MISSING = "matplotlib, which draws figures for papers, is missing: pip install 'pocketsim[paper]'"
 _INK, _FAINT, _GRID = theme.INK, theme.FAINT, theme.GRID
-_PT = 0.6  # points for a pixel of the page, whose columns are wider
-_MARKER_PX, _LINE_PX = 6, 2  # plotly's own
 _HEIGHT_IN = 2.2  # above the legend
-_FRAME_IN, _LINE_IN = 0.6, 0.16
+_FRAME_IN, _LINE_IN, _TITLE_IN = 0.6, 0.16, 0.25
 _NAME_LETTERS = 46  # that a line of a legend has room for in a column
 _LETTERS_PER_IN = 13  # of a title below or beside a plot, which is narrower than its figure
 _SHORTEST = 6
@@ -363,5 +313,4 @@ _UPRIGHT_LETTERS = 30
 _TICKS_MIN = 2
 _ROOM = 1.06
 _COLUMNS = 4
-_BOX = 0.8
 _GAP_PX = 1

@@ -28,8 +28,10 @@ class Asked:
         return replace(self, **given, options=frozenset(given))  # type: ignore[arg-type]
 
     def place(self, key: str) -> str:
-        """Return where a choice was said, for errors: "sweep.toml: report.x", "--x"."""
-        return f"--{key}" if key in self.options or not self.file else f"{self.file}: report.{key}"
+        """Return where a choice was said, for errors: "sweep.toml: report.x", "--x", "x"."""
+        if key in self.options:
+            return f"--{key}"
+        return f"{self.file}: report.{key}" if self.file else key
 
 
 BY_RULE = Asked()

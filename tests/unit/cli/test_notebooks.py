@@ -1,10 +1,16 @@
 """`pocketsim notebooks`: what it copies, and that it overwrites nothing of anybody's."""
 
+import importlib.util
+import shlex
+import subprocess
+import sys
+
 import pytest
 
 from pocketsim.api.documents import catalog
+from pocketsim.cli.documents import notebooks
 
-FIRST = "01_first_run.ipynb"
+FIRST = "00_question_to_figure.ipynb"
 
 
 def contents(folder):
@@ -23,7 +29,62 @@ def test_they_are_copied_with_their_data(cli, tmp_path, shipped):
     assert FIRST in shipped
     assert {"loopback_report.json", "loopback_trade.jsonl"} <= set(shipped)
     assert done.stdout.splitlines() == [f"a course/{name}" for name in shipped]
-    assert done.stderr == "next: jupyter lab 'a course'\n"
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("next: ")
+    assert last.endswith(" -m jupyterlab 'a course'")
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """Return a function that says which modules are missing here."""
+
+    def call(*missing):
+        def find_spec(name):
+            return None if name in missing else object()
+
+        monkeypatch.setattr(notebooks.importlib.util, "find_spec", find_spec)
+
+    return call
+
+
+def test_what_comes_next_works_where_all_is_there(modules):
+    modules()
+    assert notebooks.commands("course") == ["python -m jupyterlab course"]
+
+
+def test_what_is_missing_is_installed_first(modules):
+    modules("jupyterlab", "matplotlib")
+    assert notebooks.commands("course") == [
+        "python -m pip install jupyterlab matplotlib",
+        "python -m jupyterlab course",
+    ]
+
+
+def test_uv_installs_where_pip_is_missing(modules):
+    modules("jupyterlab", "pip")
+    first, _ = notebooks.commands("course")
+    assert first == f"uv pip install --python {sys.executable} jupyterlab"
+
+
+def test_an_interpreter_that_no_name_leads_to_is_called_by_its_path(modules, monkeypatch):
+    modules()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert notebooks.commands("a course") == [f"{sys.executable} -m jupyterlab 'a course'"]
+
+
+def test_what_is_said_here_finds_what_it_needs():
+    """The last command starts, or the one before installs what it misses."""
+    *installs, opens = notebooks.commands("course")
+    command = [*shlex.split(opens)[:-1], "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    asked = " ".join(installs)
+    assert done.returncode == 0 or "jupyterlab" in asked
+    assert ("jupyterlab" in asked) == (importlib.util.find_spec("jupyterlab") is None)
+    for one in installs:
+        tool = shlex.split(one)[:3] if "-m pip" in one else ["uv"]
+        assert (
+            subprocess.run([*tool, "--version"], check=False, capture_output=True).returncode == 0
+        )
 
 
 def test_copying_again_fills_what_is_missing(cli, tmp_path, shipped):

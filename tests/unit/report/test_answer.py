@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import pocketsim as ps
 from pocketsim import testing
 from pocketsim.report import write_report
 from pocketsim.report.answer import finding, limits, numbers, opening
@@ -53,6 +54,26 @@ def test_a_trend_is_told_with_both_ends_and_their_intervals(tmp_path):
         r"(3\d|4\d)\S* % \(\S+ to \S+\) at 8/s\.",
         text,
     ), text
+
+
+def test_the_library_says_what_a_report_says(tmp_path):
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.6))]
+    runs = ps.load(*paths)
+    assert runs.finding("success_ratio") == said(paths, metric="success_ratio")
+    assert runs.finding() == said(paths)
+    assert (
+        runs[:1].finding("success_ratio").startswith("The share stored of what was sent is 100 %")
+    )
+
+
+def test_the_library_finds_nothing_in_what_is_not_there(tmp_path):
+    runs = ps.load(run(tmp_path))
+    with pytest.raises(
+        UserError, match=r"^metric: no run has a metric 'sucess_ratio' \(did you mean"
+    ):
+        runs.finding("sucess_ratio")
+    with pytest.raises(UserError, match="no metric that a sentence"):
+        runs[:0].finding()
 
 
 def test_what_chance_explains_is_no_trend(tmp_path):
