@@ -98,6 +98,17 @@ fn no_case_is_there_twice() {
 }
 
 #[test]
+fn only_a_full_run_rests_for_longer_than_a_tenth_of_a_second() {
+    let longest_s = |depth| {
+        let cases = cases(depth).into_iter();
+        let rests_s = cases.filter_map(|case| case.parameters.get("rest_s").copied());
+        rests_s.fold(0.0, f64::max)
+    };
+    assert_eq!(longest_s(Depth::Quick), 0.1);
+    assert_eq!(longest_s(Depth::Full), 0.4);
+}
+
+#[test]
 fn every_case_gives_the_samples_asked_for() {
     for case in cases(Depth::Quick) {
         let Some(samples) = measured_here(&case, 2) else {
