@@ -25,7 +25,7 @@ from pocketsim.cli.profile import export as profile_export
 from pocketsim.cli.profile import lint, pin, split
 from pocketsim.cli.profile import list_ as profile_list
 from pocketsim.cli.profile import show as profile_show
-from pocketsim.cli.runs import compare, export, metrics, report, run, verify
+from pocketsim.cli.runs import compare, export, metrics, report, run, verify, view
 from pocketsim.cli.sweep import collect, plan, sensitivity, slurm, status
 from pocketsim.cli.sweep import report as sweep_report
 from pocketsim.cli.sweep import run as sweep_run
@@ -92,6 +92,7 @@ _add(app, "check", check.check)
 _add(app, "show", show.show)
 _add(app, "doctor", doctor.doctor)
 _add(app, "report", report.report)
+_add(app, "view", view.view)
 _add(app, "export", export.export)
 _add(app, "import", import_.import_)
 _add(app, "verify", verify.verify)
