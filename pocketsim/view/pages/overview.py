@@ -55,7 +55,7 @@ def _add_runs(page: Page, listed: Listed, asked: Asked, columns: Sequence[str]) 
     page.paragraph(_TABLE)
     names = {run.path: name for name, run in listed.by_name.items()}
     for group in by_scenario(runs).values():
-        page.add(markup("<h3>{}</h3>", group[0].title))
+        page.add(markup("<h3>{} <code>{}</code></h3>", group[0].title, group[0].scenario))
         page.add(_table(group, names, shown))
 
 

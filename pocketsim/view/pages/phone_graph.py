@@ -41,8 +41,8 @@ class Places:
 def places(directory: Path, repetition: int, repetitions: int, phones: int) -> Places:
     """Return where to draw the phones of a repetition: the busiest ones, where there are many.
 
-    Those that trade are drawn to each other, by Fruchterman and Reingold's forces; the others stand
-    around them.
+    Those that trade are drawn to each other, by Fruchterman and Reingold's forces, or fill a disc in
+    the order of their numbers if they are more than `FORCES_MAX`. The others stand around them.
     """
     events = recorded.read(directory, repetition, repetitions).events
     found = activity.pairs(events, phones)
@@ -50,7 +50,7 @@ def places(directory: Path, repetition: int, repetitions: int, phones: int) -> P
     busy += np.bincount(found.other, found.done + found.failed, phones)
     drawn = np.sort(np.argsort(-busy, kind="stable")[:PHONES_MAX])
     inside, idle = drawn[busy[drawn] > 0], drawn[busy[drawn] == 0]
-    x, y = _by_forces(inside, found) if inside.size <= _FORCES_MAX else _spiral(inside.size)
+    x, y = _by_forces(inside, found) if inside.size <= FORCES_MAX else _spiral(inside.size)
     around_x, around_y = _ring(idle.size)
     columns = ((inside, idle), (x, around_x), (y, around_y))
     return Places(*(np.concatenate(both) for both in columns))
@@ -157,7 +157,8 @@ def _ring(count: int) -> tuple[Array, Array]:
 
 PHONES_MAX, PAIRS_MAX = 2000, 2000
 """Phones and pairs drawn: more are neither told apart nor moved quickly by a browser."""
-_FORCES_MAX, _FORCES_PAIRS = 600, 5000  # what forces take a second or two for
+FORCES_MAX = 300  # phones for which forces take a second
+_FORCES_PAIRS = 5000
 _INSIDE, _EDGE = 0.9, 1.08
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 _HEIGHT_PX = 560

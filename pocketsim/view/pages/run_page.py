@@ -103,6 +103,8 @@ def _add_phones(page: Page, shown: Shown) -> None:
     where = _places(shown)
     page.section("phones", "Phones")
     page.paragraph(_PHONES)
+    by_forces = np.count_nonzero(np.hypot(where.x, where.y) < 1 - _ON_RING)
+    page.paragraph(_BY_FORCES if by_forces <= phone_graph.FORCES_MAX else _BY_NUMBER)
     asked = {"run": shown.name, "repetition": shown.number, "duration_s": shown.duration_s}
     widths = [
         (f"the last {seconds(share * shown.duration_s)}", share * shown.duration_s)
@@ -145,11 +147,11 @@ def _counts(found: Activity, where: phone_graph.Places, shown: Shown) -> Markup:
     ]
     parts = [
         markup('<p class="caption">{}</p>', _thinned(found.pairs, where, shown)),
-        markup("<h3>In this time</h3>{}", _number_table(["what", "count"], counts)),
-        markup("<h3>Events</h3>{}", _number_table(["kind", "events"], list(found.kinds.items()))),
-        markup("<h3>Busiest pairs</h3>{}", _pairs(found.pairs.first(_PAIRS))),
+        markup(_PART, "In this time", _number_table(["what", "count"], counts)),
+        markup(_PART, "Events", _number_table(["kind", "events"], list(found.kinds.items()))),
+        markup(_PART, "Busiest pairs", _pairs(found.pairs.first(_PAIRS))),
     ]
-    return markup('<div class="counts">{}{}{}{}</div>', *parts)
+    return markup('{}<div class="counts">{}{}{}</div>', *parts)
 
 
 def _thinned(pairs: Pairs, where: phone_graph.Places, shown: Shown) -> str:
@@ -234,12 +236,18 @@ _NO_EVENTS = (
 )
 _PHONES = (
     "A dot is a phone, filled while it is on at the end of the time. A line is a pair that did "
-    "something within it. Phones that trade stand near each other; phones that never do stand "
-    "around them. A scenario has no places, so distance means nothing else."
+    "something within it. A scenario has no places, so this is no map."
 )
+_BY_FORCES = "Phones that trade stand near each other. Those that never do stand around them."
+_BY_NUMBER = (
+    "From the middle outwards, phones stand in the order of their numbers. Those that never trade "
+    "stand around them."
+)
+_ON_RING = 1e-6
 _STEPS = 200
 _WIDTHS = (0.5, 0.1, 0.02)
 """Parts of the duration that can be shown."""
 _PAIRS = 10
 _TIME_PX = 260
+_PART = "<div><h3>{}</h3>{}</div>"
 _NONE = "\N{EN DASH}"

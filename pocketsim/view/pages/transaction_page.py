@@ -107,12 +107,13 @@ def _lines(found: Steps) -> Iterator[Line]:
 
 
 _WITH_WORK = (
-    "Bars are operations of a lane, arrows are datagrams: blue ones are this transaction's, grey "
-    "ones others between the same phones. The trace does not say which transaction an operation is "
-    "for, so all work of these phones is shown. Drag to zoom, double-click to go back."
+    "Bars are operations, arrows are datagrams: blue ones are this transaction's, grey ones others "
+    "between the same phones. The trace does not say which transaction an operation is for, so all "
+    "work of these phones is shown. Each begin and end is a step down, so times are not to scale."
 )
 _WITHOUT_WORK = (
-    "Only events of this run were kept, so arrows join events that follow each other. Run it with "
+    "Only events of this run were kept, so arrows join events that follow each other. Each event "
+    "is a step down, so times are not to scale. Run it with "
     'output.trace = "work" to see each operation and datagram.'
 )
 _NONE = "\N{EN DASH}"

@@ -60,38 +60,37 @@ class Activity:
 
 def of(recorded: Repetition, phones: int, from_s: float, until_s: float) -> Activity:
     """Return what happened in a repetition between two times."""
-    part = recorded.between(from_s, until_s)
+    part = recorded.events.between(from_s, until_s)
     by_kind = np.bincount(part.kind, minlength=len(part.kinds))
     counted = {name: int(count) for name, count in zip(part.kinds, by_kind, strict=True) if count}
     return Activity(
         from_s=from_s,
         until_s=until_s,
-        is_on=on_at(recorded.between(0.0, until_s), phones),
+        is_on=on_at(recorded.switches.between(0.0, until_s), phones),
         sent=_by_phone(part, ASKED, phones),
         done=_by_phone(part, DONE, phones),
         failed=_by_phone(part, FAILED, phones),
         pairs=pairs(part, phones),
         kinds=dict(sorted(counted.items(), key=lambda one: -one[1])),
-        fates=fates.of(part, of_kinds(part, ASKED).message),
+        fates=fates.of(part, part.of_kinds(*ASKED).message),
     )
 
 
-def on_at(until: Columns, phones: int) -> Array:
-    """Return which phones are on after these events; a phone is on before its first."""
-    changes = of_kinds(until, ("phone_on", "phone_off"))
+def on_at(switches: Columns, phones: int) -> Array:
+    """Return which phones are on after they went on and off so; all are before."""
     found = np.ones(phones, dtype=bool)
     # Of several rows on one phone, numpy keeps the last.
-    found[changes.node] = np.isin(changes.kind, _codes(changes, ("phone_on",)))
+    found[switches.node] = switches.is_any("phone_on")
     return found
 
 
 def pairs(part: Columns, phones: int) -> Pairs:
     """Return which phones had to do with each other."""
-    columns = of_kinds(part, (*DONE, *FAILED))
+    columns = part.of_kinds(*DONE, *FAILED)
     columns = columns.where((columns.peer >= 0) & (columns.peer != columns.node))
     low, high = np.minimum(columns.node, columns.peer), np.maximum(columns.node, columns.peer)
     known, place = np.unique(low.astype(np.int64) * phones + high, return_inverse=True)
-    is_done = np.isin(columns.kind, _codes(columns, DONE))
+    is_done = columns.is_any(*DONE)
     done = np.bincount(place[is_done], minlength=known.size)
     failed = np.bincount(place[~is_done], minlength=known.size)
     order = np.argsort(-(done + failed), kind="stable")
@@ -104,23 +103,14 @@ def over_time(recorded: Repetition, duration_s: float) -> dict[str, Array]:
     edges = np.linspace(0.0, duration_s, PARTS + 1)
     named = {"sent": ASKED, "done": DONE, "failed": FAILED}
     counts = {
-        name: np.histogram(of_kinds(recorded.events, kinds).time_s, edges)[0]
+        name: np.histogram(recorded.events.of_kinds(*kinds).time_s, edges)[0]
         for name, kinds in named.items()
     }
     return {"from_s": edges[:-1], **counts}
 
 
-def of_kinds(part: Columns, kinds: tuple[str, ...]) -> Columns:
-    """Return the rows of some kinds."""
-    return part.where(np.isin(part.kind, _codes(part, kinds)))
-
-
 def _by_phone(part: Columns, kinds: tuple[str, ...], phones: int) -> Array:
-    return np.bincount(of_kinds(part, kinds).node, minlength=phones)
-
-
-def _codes(part: Columns, kinds: tuple[str, ...]) -> list[int]:
-    return [part.kinds.index(kind) for kind in kinds if kind in part.kinds]
+    return np.bincount(part.of_kinds(*kinds).node, minlength=phones)
 
 
 PARTS = 120

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Repetition:
     """Events of one repetition of the run in `directory`, in order of time."""
 
@@ -36,9 +36,10 @@ class Repetition:
         """Whether work and datagrams were kept, too."""
         return (self.directory / rundir.TIMELINE).is_file()
 
-    def between(self, from_s: float, until_s: float) -> Columns:
-        """Return the events from a time up to and with another."""
-        return rows(self.events, from_s, until_s)
+    @functools.cached_property
+    def switches(self) -> Columns:
+        """The events of phones that go on and off."""
+        return self.events.of_kinds("phone_on", "phone_off")
 
     def timeline(self, nodes: Sequence[int], from_s: float, until_s: float) -> list[Row]:
         """Return work and datagrams of some phones that a time has a part of, in their order."""
@@ -57,15 +58,6 @@ class Repetition:
         with results.parquet(path):
             found: list[Row] = pq.read_table(path, filters=wanted).to_pylist()
         return found
-
-
-def rows(events: Columns, from_s: float, until_s: float) -> Columns:
-    """Return the rows of a time; they lie together."""
-    first = np.searchsorted(events.time_s, from_s, side="left")
-    last = np.searchsorted(events.time_s, until_s, side="right")
-    mask = np.zeros(events.time_s.size, dtype=bool)
-    mask[first:last] = True
-    return events.where(mask)
 
 
 @functools.lru_cache(maxsize=2)

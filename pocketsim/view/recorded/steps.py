@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.view.recorded.repetition import rows
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -87,8 +85,8 @@ def of(recorded: Repetition, message: int) -> Steps:
     kept = recorded.timeline(phones, begin_s - _BEFORE_S, end_s) if recorded.has_timeline else []
     begin_s = _begun_s(kept, phones[0], begin_s)
     kept = [row for row in kept if row["end_s"] is None or row["end_s"] > begin_s]
-    nearby = rows(recorded.events, begin_s, end_s)
-    switched = _events(_of_phones(nearby, phones, _SWITCHED))
+    nearby = recorded.switches.between(begin_s, end_s)
+    switched = _events(nearby.where(np.isin(nearby.node, phones)))
     events = sorted([*_events(own), *switched], key=lambda event: event.time_s)
     # What is surely its own goes first where there is too much.
     datagrams = sorted(_datagrams(kept, message), key=lambda one: (not one.is_own, one.begin_s))
@@ -108,13 +106,8 @@ def of(recorded: Repetition, message: int) -> Steps:
 
 def _own(events: Columns, message: int) -> Columns:
     """Return the rows of a transaction; those of tokens have serials there."""
-    codes = [events.kinds.index(kind) for kind in _OF_TOKENS if kind in events.kinds]
-    return events.where((events.message == message) & ~np.isin(events.kind, codes))
-
-
-def _of_phones(events: Columns, phones: Sequence[int], kinds: Sequence[str]) -> Columns:
-    codes = [events.kinds.index(kind) for kind in kinds if kind in events.kinds]
-    return events.where(np.isin(events.node, phones) & np.isin(events.kind, codes))
+    own = events.where(events.message == message)
+    return own.where(~own.is_any(*_OF_TOKENS))
 
 
 def _phones(own: Columns) -> tuple[int, ...]:
@@ -176,9 +169,8 @@ def _work(kept: Sequence[Row]) -> list[Work]:
 
 
 _PHONES = 4
-_STEPS = 200  # of each kind: more are no longer told apart
+_STEPS = 80  # of each kind: more are no longer told apart
 _BEFORE_S = 0.5  # how long before its sending the work for it may have begun
 _SAME_S = 1e-9
 _FIRST = "command"  # what a proposal begins with
-_SWITCHED = ("phone_on", "phone_off")
 _OF_TOKENS = ("take", "submit", "decide", "settle", "double_spend", "accuse")

@@ -5,6 +5,7 @@ A transaction is called "3:17": the 17th of phone 3, counted from 0.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,14 +46,15 @@ class Transactions:
         return int(found[0]) if found.size else None
 
 
+@functools.lru_cache(maxsize=2)
 def of(recorded: Repetition) -> Transactions:
     """Return every transaction of a repetition."""
-    sent = activity.of_kinds(recorded.events, activity.ASKED)
+    sent = recorded.events.of_kinds(*activity.ASKED)
     _, first = np.unique(sent.message, return_index=True)
     is_first = np.zeros(sent.message.size, dtype=bool)
     is_first[first] = True  # a proposal that is sent again is one
     sent = sent.where(is_first)
-    stored = activity.of_kinds(recorded.events, activity.DONE)
+    stored = recorded.events.of_kinds(*activity.DONE)
     found = fates.each(recorded.events, sent.message)
     fate = np.full(sent.message.size, STORED, dtype=object)
     for name, some in ((IN_FLIGHT, found.in_flight), *found.lost.items()):
