@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import socket
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from pocketsim.view.recorded.run_folder import RunFolder
 
 
@@ -43,6 +46,12 @@ def address(sock: socket.socket, token: str) -> str:
 
 def serve(folder: RunFolder, sock: socket.socket, token: str) -> None:
     """Serve the runs of a folder until the process is interrupted, and return then."""
+    with contextlib.suppress(KeyboardInterrupt):  # this is how it is ended
+        made(folder, sock, token).run(sockets=[sock])
+
+
+def made(folder: RunFolder, sock: socket.socket, token: str) -> uvicorn.Server:
+    """Return what serves the runs of a folder to who knows the token."""
     import uvicorn
 
     from pocketsim.view.application import application
@@ -58,10 +67,7 @@ def serve(folder: RunFolder, sock: socket.socket, token: str) -> None:
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    try:
-        uvicorn.Server(config).run(sockets=[sock])
-    except KeyboardInterrupt:
-        return  # this is how it is ended
+    return uvicorn.Server(config)
 
 
 HOST = "127.0.0.1"

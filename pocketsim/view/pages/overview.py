@@ -98,8 +98,8 @@ def _table(runs: Sequence[Run], names: dict[Path, str], metrics: Sequence[str]) 
         ]
         for run in runs
     ]
-    first = 1 + len(keys)
-    return table(["run", *heads, *metrics], lines, range(first, first + len(metrics)))
+    head = [f"run of {runs[0].scenario}", *heads, *metrics]
+    return table(head, lines, range(len(head) - len(metrics), len(head)))
 
 
 def _cell(run: Run, metric: str) -> Markup | str:

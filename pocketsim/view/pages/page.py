@@ -48,9 +48,11 @@ def chart(drawn: go.Figure, name: str) -> Markup:
 
 
 def framed(drawn: go.Figure, name: str, label: str) -> Markup:
-    """Return a chart alone in a frame; `label` says what it is to who does not see it."""
-    form = '<figure><div role="group" aria-label="{}">{}</div></figure>'
-    return markup(form, label, chart(drawn, name))
+    """Return a chart alone in a frame; `label` says what it is to who does not see it.
+
+    On a narrow screen one that needs more is moved sideways.
+    """
+    return rendered("framed.html", chart=chart(drawn, name), label=label)
 
 
 def plotted(drawn: go.Figure) -> dict[str, Any]:
@@ -78,6 +80,7 @@ def files() -> dict[str, File]:
     return {
         "/style.css": File(f"{style()}\n{own['view.css']}", "text/css"),
         "/view.js": File(own["view.js"], "text/javascript"),
+        "/favicon.ico": File(_ICON, "image/svg+xml"),
         "/plotly.js": File(get_plotlyjs(), "text/javascript"),
     }
 
@@ -86,5 +89,6 @@ def _figure(drawn: Drawn) -> Markup:
     return figure(drawn, chart(drawn.chart, f"chart-{drawn.number}"))
 
 
+_ICON = '<svg xmlns="http://www.w3.org/2000/svg"><circle cx="8" cy="8" r="7" fill="#0072b2"/></svg>'
 ALL_RUNS = ("All runs", "/")
 _STATIC = Path(__file__).parent / "static"

@@ -41,8 +41,8 @@ class Places:
 def places(directory: Path, repetition: int, repetitions: int, phones: int) -> Places:
     """Return where to draw the phones of a repetition: the busiest ones, where there are many.
 
-    Those that trade are drawn to each other, by Fruchterman and Reingold's forces, or fill a disc in
-    the order of their numbers if they are more than `FORCES_MAX`. The others stand around them.
+    Those that trade are drawn to each other, by Fruchterman and Reingold's forces; if they are more
+    than `FORCES_MAX`, they fill a disc in the order of their numbers. The others stand around them.
     """
     events = recorded.read(directory, repetition, repetitions).events
     found = activity.pairs(events, phones)

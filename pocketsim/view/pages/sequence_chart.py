@@ -48,14 +48,15 @@ class _Diagram:
     @classmethod
     def of(cls, steps: Steps, sent_s: float) -> _Diagram:
         times = [event.time_s for event in steps.events]
-        for one in (*steps.datagrams, *steps.work):
+        spans: list[Datagram | Work] = [*steps.datagrams, *steps.work]
+        for one in spans:
             times += [max(one.begin_s, steps.begin_s), _end_s(one, steps.end_s)]
         moments = tuple(sorted({_ms(time_s, sent_s) for time_s in times}))
         columns = {phone: place for place, phone in enumerate(steps.phones)}
         return cls(sent_s, steps.end_s, moments, columns)
 
     @property
-    def height_px(self) -> float:
+    def height_px(self) -> int:
         return max(_LEAST_PX, min(_STEP_PX * len(self.moments_ms), _MOST_PX))
 
     def y(self, time_s: float) -> int:

@@ -10,14 +10,14 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.trace.columns import Columns, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import numpy as np
 
     Array = np.ndarray[Any, Any]
     Row = dict[str, Any]
