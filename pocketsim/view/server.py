@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import uvicorn
 
     from pocketsim.view.recorded.run_folder import RunFolder
@@ -44,10 +46,17 @@ def address(sock: socket.socket, token: str) -> str:
     return f"http://{HOST}:{sock.getsockname()[1]}/?token={token}"
 
 
-def serve(folder: RunFolder, sock: socket.socket, token: str) -> None:
-    """Serve the runs of a folder until the process is interrupted, and return then."""
-    with contextlib.suppress(KeyboardInterrupt):  # this is how it is ended
-        made(folder, sock, token).run(sockets=[sock])
+def serve(folder: RunFolder, port: int, token: str, ready: Callable[[str], None]) -> None:
+    """Serve the runs of a folder until the process is interrupted, and return then.
+
+    `ready` is called with the address once it can be asked for. Raises UserError for a port that is
+    not to be had.
+    """
+    with listening(port) as sock:
+        server = made(folder, sock, token)
+        with contextlib.suppress(KeyboardInterrupt):  # this is how it is ended
+            ready(address(sock, token))
+            server.run(sockets=[sock])
 
 
 def made(folder: RunFolder, sock: socket.socket, token: str) -> uvicorn.Server:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.cli.runs.run_directories import complete
-from pocketsim.cli.sweep.study import OUT, WHOLE, study_of
+from pocketsim.cli.sweep.study import EXIT_SOME_LACK, OUT, WHOLE, run_command, study_of
 from pocketsim.cli.ui import completion, console
 from pocketsim.cli.ui.options import Out
 
@@ -51,14 +51,15 @@ def view(
         for name in folder.listed().by_name:
             console.data(name)
         return
-    token = secrets.token_urlsafe()
-    with server.listening(port) as sock:
-        console.data(server.address(sock, token))
+
+    def ready(address: str) -> None:
+        console.data(address)
         sys.stdout.flush()
         console.say("Ctrl-C ends it.")
         if open_:
-            webbrowser.open(server.address(sock, token))
-        server.serve(folder, sock, token)
+            webbrowser.open(address)
+
+    server.serve(folder, port, secrets.token_urlsafe(), ready)
 
 
 def _folder(path: Path, out: Path) -> RunFolder:
@@ -68,4 +69,7 @@ def _folder(path: Path, out: Path) -> RunFolder:
         complete(path)
         return RunFolder(path, functools.partial(complete, path))
     study = study_of(path, out, WHOLE)
+    if not study.runs:
+        console.fail(f"no run has a directory; `{run_command(path, out, WHOLE)}` makes them")
+        raise typer.Exit(EXIT_SOME_LACK)
     return RunFolder(study.out, lambda: [run.directory for run in study.runs], study.asked)

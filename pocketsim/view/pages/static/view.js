@@ -61,6 +61,8 @@ function follow(form) {
   until.addEventListener("input", update);
   width.addEventListener("change", update);
   form.addEventListener("submit", (event) => event.preventDefault());
+  // Moved before this was loaded, or as a browser keeps it when it loads a page again.
+  if (until.value !== until.max || width.selectedIndex > 0) update();
 }
 
 // The token has made a cookie; in the address it would stay in the browser's history.
