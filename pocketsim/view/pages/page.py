@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +36,7 @@ class File:
 
 def whole(page: Page, way: Way) -> str:
     """Return a page as HTML, without any script or style in it."""
-    return rendered("view.html", page=page, way=way, figure=_figure)
+    return rendered("view.html", page=page, way=way, figure=_figure, style_id=_style_id())
 
 
 def rendered(template: str, **content: Any) -> Markup:
@@ -83,6 +85,18 @@ def files() -> dict[str, File]:
         "/favicon.ico": File(_ICON, "image/svg+xml"),
         "/plotly.js": File(get_plotlyjs(), "text/javascript"),
     }
+
+
+@functools.cache
+def _style_id() -> str:
+    """Return the id of the style for maps that plotly puts into a page that has none of that id.
+
+    Pages have no maps, and take no style but their own.
+    """
+    from plotly.offline import get_plotlyjs
+
+    found = re.search(r'getElementById\("([0-9a-f]{64})"\)', get_plotlyjs())
+    return found[1] if found else "style"
 
 
 def _figure(drawn: Drawn) -> Markup:

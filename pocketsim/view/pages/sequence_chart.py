@@ -198,7 +198,7 @@ def _set_axes(drawn: go.Figure, diagram: _Diagram) -> None:
     )
     drawn.update_xaxes(
         tickvals=list(diagram.columns.values()),
-        ticktext=[f"<b>phone {phone}</b>" for phone in diagram.columns],
+        ticktext=[f"phone {phone}" for phone in diagram.columns],
         range=[-_OUTSIDE, len(diagram.columns) - 1 + _OUTSIDE],
         side="top",
         fixedrange=True,
