@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim import sim
-from pocketsim.cli import doctor
+from pocketsim.cli import doctor, view
 from pocketsim.cli.calibrate import implementation, published, reports, this_machine
 from pocketsim.cli.calibrate import sensitivity as calibrate_sensitivity
 from pocketsim.cli.documents import check, import_, list_, new, notebooks, schema, show
@@ -25,7 +25,7 @@ from pocketsim.cli.profile import export as profile_export
 from pocketsim.cli.profile import lint, pin, split
 from pocketsim.cli.profile import list_ as profile_list
 from pocketsim.cli.profile import show as profile_show
-from pocketsim.cli.runs import compare, export, metrics, report, run, verify, view
+from pocketsim.cli.runs import compare, export, metrics, report, run, verify
 from pocketsim.cli.sweep import collect, plan, sensitivity, slurm, status
 from pocketsim.cli.sweep import report as sweep_report
 from pocketsim.cli.sweep import run as sweep_run

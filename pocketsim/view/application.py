@@ -101,7 +101,9 @@ class _Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def say(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                known = [name for name, _ in message["headers"]]
+                more = [pair for pair in _HEADERS if pair[0] not in known]
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         await self._app(scope, receive, say)
@@ -143,7 +145,7 @@ class _Gate:
 
 
 def _served(_request: Request, file: File) -> Response:
-    return Response(file.content, media_type=file.media_type)
+    return Response(file.content, headers=_KEPT, media_type=file.media_type)
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -187,5 +189,6 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
+_KEPT = {"cache-control": "private, max-age=600"}  # the same for all pages, and large
 _NO_TOKEN = "open the address that `pocketsim view` printed: it has the token\n"  # noqa: S105
 _DIGITS = 9

@@ -96,7 +96,9 @@ def test_from_all_runs_to_one_transaction(folder, browser, look):
             page.get_by_role("button", name="Show").first.click()
             expect(page.get_by_role("heading", name="Median round trip")).to_be_visible()
 
+            page.wait_for_load_state()
             page.get_by_role("link", name=re.compile("^udp-100B-8ps-")).click()
+            expect(page.locator(".js-plotly-plot")).to_have_count(2)
             expect(page.locator("#shown")).to_have_text("0 s to 2 s")
             sent = page.locator("#counts tr", has_text="transactions sent").locator("td").last
             every = int(sent.inner_text())
@@ -114,6 +116,7 @@ def test_from_all_runs_to_one_transaction(folder, browser, look):
 
             page.get_by_role("link", name=re.compile(r"^0:\d+$")).first.click()
             expect(page.get_by_role("heading", level=1)).to_contain_text("stored after")
+            page.wait_for_load_state()
             diagram = page.locator("#chart-sequence")
             expect(diagram.get_by_text(re.compile(r"^sign \d"))).to_have_count(2)
             expect(page.get_by_role("cell", name=re.compile("^its datagram of"))).to_have_count(2)

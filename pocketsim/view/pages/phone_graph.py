@@ -163,5 +163,5 @@ _INSIDE, _EDGE = 0.9, 1.08
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 _HEIGHT_PX = 560
 _LARGE_MAX = 60
-_SIZES_PX, _SMALL_PX = (10, 14), (5, 7)
+_SIZES_PX, _SMALL_PX = (10, 14), (3, 5)
 _DIGITS = 4

@@ -13,7 +13,7 @@ import typer
 
 from pocketsim.cli.runs.run_directories import complete
 from pocketsim.cli.sweep.study import EXIT_SOME_LACK, OUT, WHOLE, run_command, study_of
-from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui import console
 from pocketsim.cli.ui.options import Out
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def view(
         typer.Argument(
             help="Run directory, folder that holds some, or sweep (TOML).",
             metavar="RUN|STUDY",
-            autocompletion=completion.documents("sweep"),
         ),
     ],
     port: Annotated[
