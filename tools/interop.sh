@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# Fetches the TFTP client and server that tests/interop talk to, from Debian's packages.
+# Fetches the TFTP client and server that tests/interop talk to, and a browser, from Debian's packages.
 #
-# They are unpacked into build/interop and not installed: tftpd-hpa would start a service for the
-# whole network. The Python side (aioquic) comes with the other Python packages.
+# The TFTP programs are unpacked into build/interop and not installed: tftpd-hpa would start a service
+# for the whole network. The Python side (aioquic, playwright) comes with the other Python packages.
 set -euo pipefail
 
-# A network of its own for a test of the probe's listener (device_probe/core/tests/trade/crowd.rs).
-if ! command -v ip >/dev/null && command -v apt-get >/dev/null; then
-  as_root=()
+# Installs the package of a command that is not there.
+needs() {
+  if command -v "$1" >/dev/null || ! command -v apt-get >/dev/null; then return; fi
+  local as_root=()
   if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
   "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends iproute2
-fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$2"
+}
+
+# A network of its own for a test of the probe's listener (device_probe/core/tests/trade/crowd.rs).
+needs ip iproute2
+
+# A browser for tests/system/test_view.py, which brings none of its own.
+needs chromium chromium
 
 packages=(tftp-hpa tftpd-hpa libwrap0 libnsl2 libtirpc3
   libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libcom-err2 libkeyutils1 libssl3)

@@ -39,6 +39,10 @@ COMMANDS = {
         "runs.report:report",
         "Write one self-contained HTML page about some runs, or figures of them for a paper.",
     ),
+    "view": Entry(
+        "view:view",
+        "Show runs on a local page, until Ctrl-C: side by side, over time, and each transaction.",
+    ),
     "export": Entry(
         "runs.export:export", "Write a run as CSV, as a graph, as a timeline, or as tokens."
     ),

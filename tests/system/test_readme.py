@@ -66,6 +66,10 @@ SHORT = {
     "pocketsim sensitivity": [
         "sweep run design.toml; sensitivity design.toml --metric rtt_ms_p50 -o page.html"
     ],
+    "pocketsim view": [
+        "view {run} --dry-run --port 0",
+        "sweep run sweep.toml --out swept; view sweep.toml --out swept --dry-run",
+    ],
     "pocketsim compare": ["compare {run} {run} --detect 5%"],
     "pocketsim sweep collect": [
         "sweep run sweep.toml --out swept; sweep collect sweep.toml --out swept -o table.csv"
@@ -147,6 +151,8 @@ ON_A_CLUSTER = {
     "pocketsim sweep run": {"--executor", "--scheduler"},
     "pocketsim sweep slurm": {"--submit"},
 }
+# What opens a browser.
+ON_A_SCREEN = {"pocketsim view": {"--open"}}
 # Run by the tests below with these names.
 PROBE = {
     "probe run": "test_the_probe_measures_and_checks",
@@ -227,7 +233,8 @@ def test_every_command_has_a_short_form():
 @pytest.mark.parametrize(("name", "options"), rows())
 def test_every_option_of_the_table_is_in_a_short_form(name, options):
     used = {word for call in SHORT[name] for word in call.split()}
-    assert not options - used - ON_A_CLUSTER.get(name, set())
+    elsewhere = ON_A_CLUSTER.get(name, set()) | ON_A_SCREEN.get(name, set())
+    assert not options - used - elsewhere
 
 
 def test_what_takes_a_cluster_is_tested_on_one():

@@ -42,6 +42,11 @@ EXAMPLES = {
         "pocketsim report runs/udp_100b runs/iroh_keep_100b -o both.html",
         "pocketsim report runs/udp_100b --paper figures",
     ),
+    "view": (
+        "pocketsim view runs",
+        "pocketsim view RUN --open",
+        "pocketsim view my_phones_sweep.toml --port 8000",
+    ),
     "export": (
         "pocketsim export RUN -o events.csv",
         "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pocketsim.report.charts import theme
@@ -91,16 +91,21 @@ class Page:
         return rendered(
             "page.html",
             page=self,
-            style=Markup((Path(__file__).parent / "style.css").read_text(encoding="utf-8")),
+            style=Markup(style()),
             plotly_js=plotly_js,
             plotly=Markup("" if plotly_js else get_plotlyjs()),
             figure=_figure,
         )
 
 
+def style() -> str:
+    """Return the style of every page, as CSS."""
+    return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+
+
 def rendered(template: str, **content: Any) -> Markup:
     """Return what a template of this folder makes of some content."""
-    return Markup(_templates().get_template(template).render(content))
+    return Markup(templates().get_template(template).render(content))
 
 
 def markup(form: str, *content: object) -> Markup:
@@ -109,10 +114,16 @@ def markup(form: str, *content: object) -> Markup:
 
 
 @functools.cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("pocketsim.report.html"), autoescape=True, undefined=StrictUndefined
-    )
+def templates(*packages: str) -> Environment:
+    """Return this folder's templates, and those of other packages, which may extend these."""
+    folders = [PackageLoader(package) for package in (*packages, "pocketsim.report.html")]
+    return Environment(loader=ChoiceLoader(folders), autoescape=True, undefined=StrictUndefined)
+
+
+def figure(drawn: Drawn, chart: Markup) -> Markup:
+    """Return a chart, as HTML, with its title, caption and data."""
+    data = base64.b64encode(data_csv(drawn.chart).encode()).decode()
+    return rendered("figure.html", drawn=drawn, chart=chart, data=data)
 
 
 def _figure(drawn: Drawn) -> Markup:
@@ -122,8 +133,7 @@ def _figure(drawn: Drawn) -> Markup:
         div_id=f"chart-{drawn.number}",
         config=theme.PLOT_OPTIONS,
     )
-    data = base64.b64encode(data_csv(drawn.chart).encode()).decode()
-    return rendered("figure.html", drawn=drawn, chart=Markup(chart), data=data)
+    return figure(drawn, Markup(chart))
 
 
 def data_csv(chart: go.Figure) -> str:

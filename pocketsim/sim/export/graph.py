@@ -59,7 +59,7 @@ def of_events(
     import networkx as nx
 
     rows = _Rows(events, cents)
-    phones = _phones(resolved)
+    about = phones(resolved)
     found = nx.DiGraph(
         scenario=resolved["scenario"],
         seed=resolved["run"]["seed"],
@@ -67,8 +67,8 @@ def of_events(
         duration_s=float(resolved["run"]["duration_s"]),
         traced_share=traced_share(resolved["output"]),
     )
-    sums = _sums(rows, len(phones["profile"]), is_town="role" in phones)
-    found.add_nodes_from(enumerate(_each({**phones, **sums})))
+    sums = _sums(rows, len(about["profile"]), is_town="role" in about)
+    found.add_nodes_from(enumerate(_each({**about, **sums})))
     ends, edges = _edges(rows)
     found.add_edges_from((*pair, edge) for pair, edge in zip(ends, _each(edges), strict=True))
     return found
@@ -120,7 +120,8 @@ class _Rows:
         self.cents = cents
 
 
-def _phones(resolved: Resolved) -> dict[str, list[Any]]:
+def phones(resolved: Resolved) -> dict[str, list[Any]]:
+    """Return what is known of each phone before a run: its profile, in a town its role."""
     groups = resolved["devices"]
     every = [group for group in groups for _ in range(group["count"])]
     profiles = {"profile": [group["profile"] for group in every]}

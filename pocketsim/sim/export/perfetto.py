@@ -50,6 +50,11 @@ def of_run(directory: Path, resolved: Resolved, repetition: int, sink: BinaryIO)
         write((row for batch in batches for row in batch), phones, sink)
 
 
+def lane_name(lane: int) -> str:
+    """Return what the track of a lane is called: "receive", "send", "task 16"."""
+    return _NAMES.get(lane, f"task {lane}")
+
+
 def write(rows: Iterable[Mapping[str, Any]], phones: Sequence[str], sink: BinaryIO) -> None:
     """Write the rows of one repetition's timeline.parquet; `phones` are their names, by number.
 
@@ -136,7 +141,7 @@ class _Tracks:
         track = (
             _varint(_TRACK_UUID, self.uuid(node, lane))
             + _varint(_TRACK_PARENT, self.uuid(node, _PHONE))
-            + _words(_TRACK_NAME, _NAMES.get(lane, f"task {lane}"))
+            + _words(_TRACK_NAME, lane_name(lane))
             + _varint(_TRACK_RANK, _RANKS.get(lane, lane))
         )
         if lane in _UNITS:

@@ -6,6 +6,7 @@ up. Rates, ratios and latencies are in `sim.metrics.trades`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,21 +19,40 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True)
+class Fated:
+    """Transactions by what became of them; those that are lost by the reason."""
+
+    stored: Array
+    lost: dict[str, Array]
+    in_flight: Array
+
+
 def of(part: Columns, messages: Array) -> dict[str, Any]:
+    """Return how many of the transactions `messages` came to what, as `each` says."""
+    found = each(part, messages)
+    lost = {reason: some.size for reason, some in found.lost.items()}
+    stored, in_flight = found.stored.size, found.in_flight.size
+    sent = stored + sum(lost.values()) + in_flight
+    return {"sent": sent, "stored": stored, "lost": lost, "in_flight": in_flight}
+
+
+def each(part: Columns, messages: Array) -> Fated:
     """Return what became of the transactions `messages` in the rows of one repetition.
 
     Of what happened to one, in whatever order of time, the first of these counts: stored; given up;
     a datagram dropped; refused.
     """
-    lost: dict[str, int] = {}
-    left = _distinct(messages)
-    sent = left.size
-    left = left[~_among(left, _distinct(part.of_kind("store").message))]
-    stored = sent - left.size
+    lost: dict[str, list[Array]] = {}
+    sent = _distinct(messages)
+    is_stored = _among(sent, _distinct(part.of_kind("store").message))
+    stored, left = sent[is_stored], sent[~is_stored]
     for kind in ("lose", "drop", "refuse"):
         left = _take_lost(part.of_kind(kind), left, lost)
-    assert stored + sum(lost.values()) + left.size == sent, "a transaction has no fate"
-    return {"sent": sent, "stored": stored, "lost": lost, "in_flight": left.size}
+    joined = {reason: np.concatenate(some) for reason, some in lost.items()}
+    known = stored.size + sum(some.size for some in joined.values()) + left.size
+    assert known == sent.size, "a transaction has no fate"
+    return Fated(stored, joined, left)
 
 
 def total(fates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -48,17 +68,17 @@ def total(fates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _take_lost(rows: Columns, left: Array, lost: dict[str, int]) -> Array:
-    """Count in `lost` by reason which of `left` `rows` explain; return the others."""
+def _take_lost(rows: Columns, left: Array, lost: dict[str, list[Array]]) -> Array:
+    """Put into `lost`, by reason, which of `left` `rows` explain; return the others."""
     # A duplicate was refused because the transaction itself is on its way.
     harmless = [code for code, name in enumerate(rows.reasons) if name == "duplicate"]
     rows = rows.where(_among(rows.message, left) & ~np.isin(rows.reason, harmless))
     # The last word counts: reversed, unique's first index is the latest row.
     taken, latest = np.unique(rows.message[::-1], return_index=True)
-    codes, counts = np.unique(rows.reason[::-1][latest], return_counts=True)
-    for code, count in zip(codes, counts, strict=True):
+    reason = rows.reason[::-1][latest]
+    for code in np.unique(reason):
         name = rows.reasons[code] if code >= 0 else "unknown"
-        lost[name] = lost.get(name, 0) + int(count)
+        lost.setdefault(name, []).append(taken[reason == code])
     return left[~_among(left, taken)]
 
 
