@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.api.pictures import Figure, slider
 from pocketsim.report.charts import devices as _devices
 from pocketsim.report.charts import grids, indices, latency, rates
 from pocketsim.report.paper import answer_figure as _answer_figure
+from pocketsim.report.paper.pictures import Figure, slider
 from pocketsim.report.runs import run as reported
 from pocketsim.report.runs.asked import Asked as _Asked
 from pocketsim.report.sections import fates as _fates

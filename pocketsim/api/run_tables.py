@@ -11,8 +11,6 @@ import importlib.util
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pocketsim.sim import __version__
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
@@ -21,6 +19,7 @@ from pocketsim.sim.scenario import point_values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
     import xarray as xr
@@ -98,6 +97,8 @@ def as_html(runs: Sequence[Run]) -> str:
 
 def dataset(found: pa.Table, places: Iterable[Mapping[str, Value]]) -> xr.Dataset:
     """Return a collected table of runs at `places` as arrays; see `Runs.to_xarray`."""
+    import numpy as np
+
     if importlib.util.find_spec("xarray") is None:
         raise EnvironmentMissingError(_MISSING)
     import xarray as xr
@@ -179,6 +180,8 @@ def _axis(values: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64
     Numbers are in order, what is missing last, as NaN; of other values those that come first, and
     what is missing is "".
     """
+    import numpy as np
+
     if all(value is None or type(value) in {int, float} for value in values):
         numbers = np.array([math.nan if value is None else value for value in values])
         return np.unique(numbers, return_inverse=True)
@@ -194,6 +197,8 @@ def _cells(
 
     Designs draw each of their points anew: a grid of them is nearly empty.
     """
+    import numpy as np
+
     if math.prod(shape) > _CELLS_MAX:
         reason = f"{len(directories)} rows are no grid, which would have {math.prod(shape)} cells"
         raise UserError(f"{reason}; use to_frame()")
@@ -210,6 +215,8 @@ def _cells(
 def _filled(
     shape: Sequence[int], cells: npt.NDArray[np.int64], column: pa.ChunkedArray
 ) -> npt.NDArray[np.float64]:
+    import numpy as np
+
     values = np.full(math.prod(shape), math.nan)
     values[cells] = [math.nan if value is None else value for value in column.to_pylist()]
     return values.reshape(shape)

@@ -44,7 +44,8 @@ COMMANDS = {
         "Show runs on a local page, until Ctrl-C: side by side, over time, and each transaction.",
     ),
     "export": Entry(
-        "runs.export:export", "Write a run as CSV, as a graph, as a timeline, or as tokens."
+        "runs.export:export",
+        "Write a run as CSV, as a graph, as a timeline, as tokens, or runs as an RO-Crate.",
     ),
     "import": Entry(
         "documents.import_:import_",
@@ -83,7 +84,8 @@ COMMANDS = {
         "Write the metrics of a sweep as one table, a row for each run and repetition.",
     ),
     "sweep report": Entry(
-        "sweep.report:report", "Write one HTML page about the runs of a sweep that are there."
+        "sweep.report:report",
+        "Write one HTML page about the runs of a sweep that are there, or one figure for a paper.",
     ),
     "sweep slurm": Entry(
         "sweep.slurm:slurm",

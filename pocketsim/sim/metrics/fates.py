@@ -76,7 +76,7 @@ def _take_lost(rows: Columns, left: Array, lost: dict[str, list[Array]]) -> Arra
     # The last word counts: reversed, unique's first index is the latest row.
     taken, latest = np.unique(rows.message[::-1], return_index=True)
     reason = rows.reason[::-1][latest]
-    for code in np.unique(reason):
+    for code in _distinct(reason).tolist():
         name = rows.reasons[code] if code >= 0 else "unknown"
         lost.setdefault(name, []).append(taken[reason == code])
     return left[~_among(left, taken)]

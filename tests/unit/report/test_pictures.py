@@ -15,7 +15,7 @@ from plotly.io.base_renderers import MimetypeRenderer
 
 import pocketsim as ps
 from pocketsim import testing
-from pocketsim.api import pictures
+from pocketsim.report.paper import pictures
 
 PLOTLY, SVG = "application/vnd.plotly.v1+json", "image/svg+xml"
 LINE = {"x": [1, 2], "y": [3, 4]}
