@@ -22,10 +22,10 @@ use crate::summary::{summary, table};
 /// Arguments of `probe run`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The cases that a profile needs most (the default): 36 s on two cores of an AMD EPYC
+    /// The cases that a profile needs most (the default): some 40 s on two busy cores of an AMD EPYC
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Every case, several times over: some minutes
+    /// Every case, several times over: 7 minutes there
     #[arg(long)]
     full: bool,
     /// Where the report goes; stdout without
