@@ -154,13 +154,17 @@ def _add_datagram(drawn: go.Figure, diagram: _Diagram, one: Datagram) -> None:
 
 
 def _join_events(drawn: go.Figure, diagram: _Diagram, events: Sequence[Event]) -> None:
-    """Draw an arrow between two events that follow each other on two phones."""
-    shown = [event for event in events if event.node in diagram.columns]
+    """Draw an arrow between two events that follow each other on two phones.
+
+    That a phone goes on or off follows from nothing that another did.
+    """
+    able = (event for event in events if event.kind not in {"phone_on", "phone_off"})
+    shown = [event for event in able if event.node in diagram.columns]
     for one, other in itertools.pairwise(shown):
         if one.node != other.node:
             x = diagram.side(one.node, other.node), diagram.side(other.node, one.node)
             y = diagram.y(one.time_s), diagram.y(other.time_s)
-            _add_arrow(drawn, x, y, theme.SEND, _said(other.time_s - one.time_s))
+            _add_arrow(drawn, x, y, theme.SEND, span(other.time_s - one.time_s))
 
 
 def _add_arrow(
@@ -214,10 +218,13 @@ def _end_s(one: Datagram | Work, otherwise_s: float) -> float:
 
 
 def _lasted(one: Datagram | Work) -> str:
-    return "not ended" if one.end_s is None else _said(one.end_s - one.begin_s)
+    return "not ended" if one.end_s is None else span(one.end_s - one.begin_s)
 
 
-def _said(lasted_s: float) -> str:
+def span(lasted_s: float) -> str:
+    """Return a length of time with three digits: "15.2 s", "8.03 ms", "21 µs"."""
+    if lasted_s >= 1:
+        return f"{lasted_s:.3g} s" if lasted_s < _MANY_S else f"{lasted_s:.0f} s"
     return f"{1e3 * lasted_s:.3g} ms" if lasted_s >= _MS else f"{1e6 * lasted_s:.3g} µs"
 
 
@@ -229,5 +236,6 @@ _FRAME_PX, _LEAST_PX, _MOST_PX = 70, 160, 4000
 _STEP_PX, _LABEL_PX = 26, 15
 _HALF, _EDGE, _OUTSIDE = 0.28, 0.32, 0.72  # of a column, whose width is 1
 _MS = 1e-3
+_MANY_S = 1000.0
 _DIGITS = 4  # a tenth of a microsecond apart is one moment
 _PALE = "rgba(0,114,178,0.16)"

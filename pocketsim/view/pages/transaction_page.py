@@ -50,7 +50,7 @@ def html(shown: Shown, said: str) -> str:
 def _outcome(some: Transactions, row: int) -> str:
     fate = str(some.fate[row])
     if fate == transactions.STORED:
-        return f"stored after {1e3 * some.round_trip_s[row]:.4g} ms"
+        return f"stored after {sequence_chart.span(float(some.round_trip_s[row]))}"
     return "in flight at the end" if fate == transactions.IN_FLIGHT else f"lost, {fate}"
 
 
