@@ -24,10 +24,11 @@ os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 import tomli_w
 from report import peak_memory_mb
 
-from pocketsim.sim import _engine, scenario
+from pocketsim.sim import _engine
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.plan import build_plan as plan
 from pocketsim.sim.scenario import resolve
+from pocketsim.sim.scenario.load import load
 
 VARIED = {
     "wifi": {"latency": "1ms", "jitter_median": "2ms", "jitter_sigma": 1.75},
@@ -45,7 +46,7 @@ def build_plan(phones: int, end_s: float, asked: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kept.toml"
         path.write_text(tomli_w.dumps(document(phones, end_s, asked)), encoding="utf-8")
-        (rung,) = resolve.resolve(scenario.load(path))
+        (rung,) = resolve.resolve(load(path))
     return plan.build_plan(rung.resolved, repetition=0)
 
 

@@ -35,9 +35,10 @@ import numpy as np
 import pocketsim_pairwise
 
 from pocketsim.api.documents import catalog
-from pocketsim.sim import _engine, scenario
+from pocketsim.sim import _engine
 from pocketsim.sim.plan import build_plan as plan
 from pocketsim.sim.scenario import resolve
+from pocketsim.sim.scenario.load import load
 
 BARRIER = Path(__file__).resolve().parent.parent / "build" / "bench" / "barrier"
 NAMES = ("1k_churn", "market", "outage", "udp_100b", "iroh_keep_100b", "rates_by_group")
@@ -96,7 +97,7 @@ def main() -> int:
     meeting_s = float(subprocess.run([BARRIER], check=True, capture_output=True, text=True).stdout)
     rows = {}
     for name in options.scenarios:
-        first, *_ = resolve.resolve(scenario.load(catalog.files("scenario")[name]))
+        first, *_ = resolve.resolve(load(catalog.files("scenario")[name]))
         rows[name] = measured(plan.build_plan(first.resolved, repetition=0))
     for phones in options.sizes:
         made = pocketsim_pairwise.build_plan(phones, SIZES.get(phones, 1.0))

@@ -26,13 +26,14 @@ import tomli_w
 import workload
 from report import peak_memory_mb
 
-from pocketsim.sim import _engine, scenario
+from pocketsim.sim import _engine
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.plan import build_plan as plan
 from pocketsim.sim.scenario import resolve
+from pocketsim.sim.scenario.load import load
 
 SEED = 1
 
@@ -65,7 +66,7 @@ def resolved(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         path = Path(folder) / "pairwise.toml"
         path.write_text(tomli_w.dumps(document), encoding="utf-8")
         path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
-        loaded = scenario.load(path)
+        loaded = load(path)
         (rung,) = resolve.resolve(loaded)
     return rung.resolved, loaded.paths()
 
