@@ -205,6 +205,9 @@ def _ticks(axis: Axis, asked: Any) -> None:
     if asked.type == "log":
         axis.set_minor_locator(ticker.NullLocator())
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        low, high = sorted(axis.get_view_interval())
+        if high < _FEW_DECADES * low:  # too few powers of ten to read a value from
+            axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     if asked.tickvals is not None:
         low, high = sorted(axis.get_view_interval())
         named = zip(asked.tickvals, asked.ticktext, strict=True)
@@ -311,6 +314,7 @@ _LETTERS_PER_IN = 13  # of a title below or beside a plot, which is narrower tha
 _SHORTEST = 6
 _UPRIGHT_LETTERS = 30
 _TICKS_MIN = 2
+_FEW_DECADES = 10**2.5
 _ROOM = 1.06
 _COLUMNS = 4
 _GAP_PX = 1

@@ -82,8 +82,7 @@ class Marks:
         errors = {f"{side}err": _errors(trace[f"error_{side}"]) for side in "xy"}
         if all(error is None for error in errors.values()):
             return self.axes.plot(x, y, **options)[0]
-        bars: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
-        return self.axes.errorbar(x, y, **errors, **bars, **options)
+        return self.axes.errorbar(x, y, **errors, **_ERROR_BARS, **options)
 
     def _texts(self, x: Any, y: Any, trace: Any) -> None:
         """Write a text beside each dot, on the side that was asked for."""
@@ -113,11 +112,11 @@ class Marks:
         else:
             starts = self.ends[at.astype(int)]
             self.ends[at.astype(int)] += long
+        errors = _errors(trace.error_y if upright else trace.error_x)
+        look: dict[str, Any] = {"color": style.colour, "error_kw": _ERROR_BARS, **edge}
         if upright:
-            return self.axes.bar(
-                at_middle, long, bottom=starts, width=wide, color=style.colour, **edge
-            )
-        return self.axes.barh(at_middle, long, left=starts, height=wide, color=style.colour, **edge)
+            return self.axes.bar(at_middle, long, bottom=starts, width=wide, yerr=errors, **look)
+        return self.axes.barh(at_middle, long, left=starts, height=wide, xerr=errors, **look)
 
     def _boxes(self, trace: Any, style: LineStyle, turn: tuple[int, int]) -> Any:
         """Draw boxes of one of several traces, side by side: `turn` is which one, of how many."""
@@ -222,6 +221,7 @@ PT = 0.6
 _MARKER_PX, _LINE_PX = 6, 2  # plotly's own
 _BOX_KEYS = ("whislo", "q1", "med", "q3", "whishi")
 _BOX, _BAR = 0.8, 0.7
+_ERROR_BARS: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
 _AWAY_PT = 4.0
 _SIDES = {"left": -1, "right": 1, "top": 1, "bottom": -1.8}
 _GOLDEN = (5**0.5 - 1) / 2  # the multiples of no other number are spread as evenly

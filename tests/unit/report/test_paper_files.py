@@ -297,7 +297,7 @@ def test_stacked_bars_start_where_the_one_before_ends():
     assert axes.get_xlabel() == "share, %"
 
 
-@pytest.mark.parametrize("trace", [go.Heatmap(z=[[1]]), go.Bar(x=["a"], y=[1])])
+@pytest.mark.parametrize("trace", [go.Heatmap(z=[[1]]), go.Histogram(x=[1])])
 def test_unsupported_traces_are_an_error(trace):
     with print_figures.style(), pytest.raises(TypeError, match="not drawn for print"):
         print_figures.drawn(go.Figure([trace]), "", print_figures.SINGLE_IN)

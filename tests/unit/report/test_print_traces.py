@@ -78,6 +78,18 @@ def test_standing_bars_are_beside_or_above_each_other(table, mode):
         assert second[0].get_x() == first[0].get_x()
 
 
+@pytest.mark.parametrize("orientation", ["h", "v"])
+def test_bars_have_their_intervals(orientation):
+    along = "x" if orientation == "h" else "y"
+    error = {f"error_{along}": {"array": [1.0, 2], "arrayminus": [0.5, 1]}}
+    values = {along: [4, 5], "xy".replace(along, ""): ["a", "b"]}
+    found = axes(go.Figure(go.Bar(orientation=orientation, **values, **error)))
+    (bars,) = found.collections
+    side = "xy".index(along)
+    ends = [segment[:, side].tolist() for segment in bars.get_segments()]
+    assert ends == [[3.5, 5], [4, 7]]
+
+
 def test_boxes_of_samples_have_their_quartiles():
     values = [0.0, 1, 2, 3, 4, 50]
     found = axes(px.box({"a": values, "b": [2 * value for value in values]}))
@@ -121,6 +133,14 @@ def test_a_title_and_that_of_the_legend_are_there(table):
     plain = drawn(px.line(table, x="x", y="y", color="kind").update_layout(showlegend=False))
     assert (plain.get_suptitle(), plain.legends) == ("", [])
     assert figure.get_figheight() > plain.get_figheight()
+
+
+@pytest.mark.parametrize(("highest", "least"), [(9, 2), (90_000, 5)])
+def test_a_logarithmic_axis_has_ticks_to_read_a_value_from(highest, least):
+    found = axes(px.scatter(x=[1.5, highest], y=[1, 2], log_x=True))
+    low, high = found.get_xlim()
+    shown = [tick for tick in found.get_xticks() if low <= tick <= high]
+    assert least <= len(shown) <= 7
 
 
 def test_many_names_have_room():
