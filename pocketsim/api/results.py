@@ -147,13 +147,17 @@ class Runs(Sequence[Run]):
         """Return what the runs show, in a sentence or two: as a report's first screen says it.
 
         `x` and `by` are key paths: the quantity that changes, and what is compared. What is left
-        out is chosen by rule (docs/studies.md). Raises UserError where no run has them.
+        out is chosen by rule (docs/studies.md). Raises UserError where no run has them, and where
+        there is nothing to say.
         """
-        from pocketsim.report.answer import finding
+        from pocketsim.report.answer import opening
         from pocketsim.report.runs.asked import Asked
 
         asked = Asked(metric=metric, x=x, by=by)
-        return finding.of_runs([run.directory for run in self], asked)
+        found = opening.finding_of([run.directory for run in self], asked)
+        if not found:
+            raise UserError("these runs have no metric that a sentence could be about")
+        return found
 
     def _repr_html_(self) -> str:
         return run_tables.as_html(self._runs)

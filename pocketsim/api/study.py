@@ -185,9 +185,9 @@ class Study:
         It is the report's: of the metric, axis and colour that `asked` names, others by rule. It is
         empty where no run is there. Raises UserError where no run has what is asked for.
         """
-        from pocketsim.report.answer import finding
+        from pocketsim.report.answer import opening
 
-        return finding.of_runs([run.directory for run in self.runs], self.asked)
+        return opening.finding_of([run.directory for run in self.runs], self.asked)
 
     def to_frame(self) -> pd.DataFrame:
         """Return what was found as a tidy table: a row for each run that is there and repetition.

@@ -25,7 +25,7 @@ from pocketsim.cli.ui.code_consent import AllowCode
 from pocketsim.cli.ui.options import OUT, AsJson, Out, one_of
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base import defaults
-from pocketsim.sim.base.errors import shown
+from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +118,10 @@ def run(  # noqa: PLR0913 - each is an option
     if lacking:
         raise typer.Exit(EXIT_SOME_LACK)
     if keep == "events" and shard == WHOLE and not as_json and console.level() >= 0:
-        console.say(study.finding)
+        try:
+            console.say(study.finding)
+        except UserError as error:  # its runs are there: what its report asks for is another matter
+            console.say(f"warning: {error}")
 
 
 def _kept(study: Study, row: Mapping[str, Any]) -> str:

@@ -9,29 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report.runs import metric_words as words
-from pocketsim.report.runs.choice import are_apart, chosen, differ, paired
-from pocketsim.report.runs.run import load
+from pocketsim.report.runs.choice import are_apart, differ, paired, pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from pocketsim.report.runs.asked import Asked
     from pocketsim.report.runs.choice import Choice, Line
     from pocketsim.report.runs.points import Axis
     from pocketsim.report.runs.pooled import Point
 
     Named = tuple[str, Point]
-
-
-def of_runs(run_dirs: Iterable[Path], asked: Asked) -> str:
-    """Return what complete run directories show, in a sentence or two; nothing without a metric.
-
-    Raises UserError where what is `asked` for is not there.
-    """
-    runs = load(run_dirs)
-    drawn = chosen(runs, asked) if runs else None
-    return " ".join(sentences(drawn)) if drawn else ""
 
 
 def sentences(choice: Choice) -> list[str]:
@@ -54,7 +41,7 @@ def _extremes(choice: Choice) -> str:
     named = {line.name: line.points[0] for line in choice.lines}
     low, high = _ends(list(named.items()), choice.metric)
     what = words.name(choice.metric)
-    if not differ(low[1], high[1], choice.metric):
+    if not differ(low[1], high[1], choice.metric, pairs_of(len(named))):
         return f"The {what} does not differ beyond chance: {_range(choice, low[1], high[1])}."
     return (
         f"The {what} is highest with {high[0]}, {words.estimate(choice.metric, high[1])}, and "
@@ -66,13 +53,14 @@ def _trend(choice: Choice, line: Line, axis: Axis) -> str:
     first, last = line.points[0], line.points[-1]
     what = words.name(choice.metric)
     low, high = _ends([("", point) for point in line.points], choice.metric)
-    if not differ(low[1], high[1], choice.metric):
+    count = pairs_of(len(line.points))
+    if not differ(low[1], high[1], choice.metric, count):
         return f"The {what} does not change beyond chance: {_range(choice, low[1], high[1])}."
     begins, ends = (
         f"{words.estimate(choice.metric, end)} at {_at(end, axis)}" for end in (first, last)
     )
     for end, least in ((high[1], "highest"), (low[1], "lowest")):
-        if differ(end, first, choice.metric) and differ(end, last, choice.metric):
+        if all(differ(end, other, choice.metric, count) for other in (first, last)):
             value = words.estimate(choice.metric, end)
             return f"The {what} is {least} at {_at(end, axis)}, {value}; it is {begins} and {ends}."
     return f"The {what} {_verb(first, last, choice.metric)} from {begins} to {ends}."
@@ -84,8 +72,9 @@ def _widest(choice: Choice, axis: Axis) -> str:
     for line in choice.lines:
         for point in line.points:
             at.setdefault(axis.at(point.place), []).append((line.name, point))
-    ends = [_ends(some, choice.metric) for _, some in sorted(at.items()) if len(some) > 1]
-    apart = [(low, high) for low, high in ends if differ(low[1], high[1], choice.metric)]
+    every = [_ends(some, choice.metric) for _, some in sorted(at.items()) if len(some) > 1]
+    count = sum(pairs_of(len(some)) for some in at.values())
+    apart = [ends for ends in every if differ(ends[0][1], ends[1][1], choice.metric, count)]
     what = words.name(choice.metric)
     if not apart:
         return f"The {what} does not differ beyond chance between {_names(choice)}."
@@ -113,7 +102,7 @@ def _trends(choice: Choice, axis: Axis) -> list[str]:
     changes: dict[str, list[str]] = {}
     for line in choice.lines:
         first, last = line.points[0], line.points[-1]
-        if not differ(first, last, choice.metric):
+        if not differ(first, last, choice.metric, len(choice.lines)):
             changes.setdefault("does not change beyond chance", []).append(line.name)
         else:
             one, other = (

@@ -12,10 +12,11 @@ from pocketsim.report.runs import metric_words as words
 from pocketsim.report.runs import points as places
 from pocketsim.report.runs.asked import Asked
 from pocketsim.report.runs.pooled import SCENARIO
-from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, by_scenario
+from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, by_scenario, load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from pocketsim.report.html.page import Page
     from pocketsim.report.runs.choice import Choice
@@ -42,13 +43,22 @@ def title(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> str:
     return f"{what}: how does the {words.name(drawn.metric)} depend on {' and '.join(keys)}?"
 
 
+def finding_of(run_dirs: Iterable[Path], asked: Asked) -> str:
+    """Return the finding of complete run directories as text; nothing where they have no metric.
+
+    Raises UserError where what is `asked` for is not there.
+    """
+    runs = load(run_dirs)
+    return " ".join(_findings(runs, choice.chosen(runs, asked), asked)) if runs else ""
+
+
 def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> None:
     """Append the first screen."""
     is_one = drawn is not None and _is_one_answer(drawn)
     answer = rendered(
         "answer.html",
         question=page.title,
-        findings=finding.sentences(drawn) if drawn and is_one else _each(runs, asked),
+        findings=_findings(runs, drawn, asked),
         numbers=numbers.of(drawn, runs) if drawn else [],
     )
     page.add(answer)
@@ -56,6 +66,11 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
         page.section("answer", "The answer as a chart")
         page.figures([(words.title(drawn.metric), caption(drawn), grids.chart(drawn))])
     page.add(rendered("limits.html", limits=limits.sentences(drawn, runs)))
+
+
+def _findings(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> list[str]:
+    is_one = drawn is not None and _is_one_answer(drawn)
+    return finding.sentences(drawn) if drawn and is_one else _each(runs, asked)
 
 
 def _is_one_answer(drawn: Choice) -> bool:

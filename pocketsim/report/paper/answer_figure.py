@@ -184,7 +184,7 @@ def _beside(axes: Axes, drawn: Choice) -> None:
     axes.set_yticks(list(places), [print_figures.in_lines(name, _NAME_LETTERS) for name in names])
     axes.set_ylim(len(points) - 0.5, -0.5)
     axes.set_xlabel(_title(drawn))
-    axes.set_xlim(*_ends(axes.dataLim.intervalx[1], drawn))
+    axes.set_xlim(*_ends(axes.dataLim.intervalx, drawn))
     axes.grid(visible=True, axis="x", color=theme.GRID, linewidth=0.6)
 
 
@@ -193,7 +193,7 @@ def _arrange_lines(axes: Axes, drawn: Choice, axis: Axis) -> None:
 
     axes.set_xlabel(grids.axis_title(drawn))
     axes.set_ylabel(print_figures.in_lines(_title(drawn), _UPRIGHT_LETTERS))
-    axes.set_ylim(*_ends(axes.dataLim.intervaly[1], drawn))
+    axes.set_ylim(*_ends(axes.dataLim.intervaly, drawn))
     axes.grid(visible=True, color=theme.GRID, linewidth=0.6)
     if axis.is_log:
         shown = theme.log_ticks([axis.at(point.place) for point in drawn.points], _TICKS)
@@ -207,10 +207,12 @@ def _title(drawn: Choice) -> str:
     return f"{words.title(drawn.metric)}{words.in_brackets(drawn.metric)}"
 
 
-def _ends(highest: float, drawn: Choice) -> tuple[float, float]:
-    """Return from where to where an axis of the metric goes: from 0, of shares to 100 % at most."""
-    top = _ROOM * highest if highest > 0 else 1.0
-    return 0.0, min(top, _ROOM * _PERCENT) if _is_share(drawn) else top
+def _ends(interval: Sequence[float], drawn: Choice) -> tuple[float, float]:
+    """Return from where to where an axis of the metric goes: 0 and all that is drawn are on it."""
+    low, high = min(0.0, _ROOM * interval[0]), max(0.0, _ROOM * interval[1])
+    if _is_share(drawn) and interval[1] <= _PERCENT:
+        high = min(high, _ROOM * _PERCENT)
+    return (low, high) if low < high else (0.0, 1.0)
 
 
 def _mean(point: Point, drawn: Choice) -> float:

@@ -13,7 +13,6 @@ The rules, where the author says nothing:
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,16 +77,26 @@ def chosen(runs: Sequence[Run], asked: Asked) -> Choice | None:
     return Choice(metric, axis, _lines(known, axis, asked))
 
 
-def differ(one: Point, other: Point, metric: str) -> bool:
+def differ(one: Point, other: Point, metric: str, comparisons: int = 1) -> bool:
     """Return whether a metric differs at two points beyond chance.
 
-    Their intervals are apart, or that of the differences of repetitions with random numbers in
-    common does not hold 0.
+    Their intervals are apart, or repetitions with random numbers in common differ, in the direction
+    of the means. Two points that were chosen as the ends of several are the most different of so
+    many `comparisons`: their p value is multiplied by that number (Bonferroni).
     """
     if are_apart(one, other, metric):
         return True
     found = paired(one, other, metric)
-    return found is not None and found.is_clear_of_0 and math.isfinite(found.deviation)
+    # Where nothing scatters, a difference says nothing of chance: intervals decide.
+    if found is None or not found.ci95_low < found.ci95_high:
+        return False
+    shift = (other.mean(metric) or 0.0) - (one.mean(metric) or 0.0)
+    return found.p_value * comparisons < _LEVEL and found.difference * shift > 0
+
+
+def pairs_of(count: int) -> int:
+    """Return how many pairs so many points make."""
+    return count * (count - 1) // 2
 
 
 def are_apart(one: Point, other: Point, metric: str) -> bool:
@@ -133,7 +142,8 @@ def _tells(points: Sequence[Point], metric: str) -> bool:
     if not known:
         return False
     at = functools.partial(_value, metric=metric)
-    return differ(min(known, key=at), max(known, key=at), metric)
+    ends = min(known, key=at), max(known, key=at)
+    return differ(*ends, metric, pairs_of(len(known)))
 
 
 def _value(point: Point, metric: str) -> float:
@@ -193,3 +203,6 @@ def _colour(points: Sequence[Point], without: set[str], asked: Asked) -> str:
 
 def _refuse(asked: Asked, key: str, reason: str, said: str, able: Sequence[str]) -> None:
     raise UserError(f"{asked.place(key)}: {reason}{did_you_mean(nearest(said, able))}")
+
+
+_LEVEL = 0.05

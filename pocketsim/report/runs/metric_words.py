@@ -55,9 +55,15 @@ def estimate(metric: str, point: Point) -> str:
 def difference(metric: str, amount: float, low: float, high: float) -> str:
     """Return a difference with its interval: "0.8 points (0.3 to 1.2)", "3 ms (1 to 5)"."""
     if metric.endswith("_ratio"):
-        mean, least, most = (f"{100 * part:.2g}" for part in (amount, low, high))
+        bounds = max(low, -1.0), min(high, 1.0)
+        mean, least, most = (_points(part) for part in (amount, *bounds))
         return f"{mean} points ({least} to {most})"
     return f"{value(metric, amount)} ({number(low)} to {number(high)})"
+
+
+def _points(share: float) -> str:
+    """Return a difference of shares in points, with two digits or whole."""
+    return f"{100 * share:.0f}" if abs(share) >= _WHOLE_POINTS_FROM else f"{100 * share:.2g}"
 
 
 def in_brackets(metric: str) -> str:
@@ -81,6 +87,7 @@ def _unit(metric: str) -> str:
 
 _DONE_WITHIN = re.compile(r"done_within_(\d+)s_ratio")
 _NEAR_ALL = 99.0
+_WHOLE_POINTS_FROM = 0.1
 _NAMES = {
     "success_ratio": "share stored of what was sent",
     "settled_success_ratio": "share stored of what was settled",

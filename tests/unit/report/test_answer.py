@@ -18,6 +18,8 @@ from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import load
 from pocketsim.sim.base.errors import UserError
 
+RATE = "store_rate_per_s"
+
 
 def run(folder: Path, rate=8.0, mode="udp", lost=0.0, repetitions=5, **changes):
     resolved = testing.resolved("study", rate, 100, mode, repetitions)
@@ -248,8 +250,9 @@ def told(path, values):
     """Give a run these rates of stores, one for each repetition."""
     file = path / "metrics.json"
     content = json.loads(file.read_text())
-    own = {"values": values, "mean": sum(values) / len(values)}
-    content["metrics"]["store_rate_per_s"] |= {
+    mean = sum(values) / len(values)
+    own = {"values": values, "mean": mean, "value": mean}
+    content["metrics"][RATE] |= {
         **own,
         "ci95_low": min(values),
         "ci95_high": max(values),
@@ -261,12 +264,12 @@ def told(path, values):
 def test_repetitions_with_random_numbers_in_common_are_compared_in_pairs(tmp_path):
     base = [1.0, 3.0, 5.0, 7.0, 9.0]
     paths = [
-        told(run(tmp_path, rate, mode), [value + plus for value in base])
+        told(run(tmp_path, rate, mode), [value + plus * (1 + 0.01 * value) for value in base])
         for rate in (2.0, 8.0)
         for mode, plus in (("udp", 0.0), ("quic_keep", 0.1))
     ]
-    text = said(paths, metric="store_rate_per_s")
-    assert "; repetition by repetition, the difference is 0.1/s (0.1 to 0.1)" in text
+    text = said(paths, metric=RATE)
+    assert "; repetition by repetition, the difference is 0.105/s (0.101 to 0.109)" in text
     assert "it does not change beyond chance" in text
 
 
@@ -276,4 +279,24 @@ def test_other_seeds_make_no_pairs(tmp_path):
         told(run(tmp_path, 8.0, mode, seed=seed), [value + plus for value in base])
         for seed, mode, plus in ((1, "udp", 0.0), (2, "quic_keep", 0.1))
     ]
-    assert "does not differ beyond chance" in said(paths, metric="store_rate_per_s")
+    assert "does not differ beyond chance" in said(paths, metric=RATE)
+
+
+def test_the_most_different_of_many_points_have_to_differ_more(tmp_path):
+    base = [1.0, 3.0, 5.0, 7.0, 9.0]
+    noise = [0.3, -0.1, 0.25, 0.1, 0.2]
+    low = told(run(tmp_path, 2.0), base)
+    high = told(run(tmp_path, 8.0), [sum(pair) for pair in zip(base, noise, strict=True)])
+    one, other = drawn([low, high], metric=RATE).points
+    if one.mean(RATE) > other.mean(RATE):
+        one, other = other, one
+    found = choice.paired(one, other, RATE)
+    assert 0.01 < found.p_value < 0.2
+    several = [choice.differ(one, other, RATE, count) for count in (1, 45)]
+    assert several == [found.p_value < 0.05 and found.difference > 0, False]
+
+
+def test_repetitions_that_are_all_equal_are_told_by_their_intervals(tmp_path):
+    low, high = (told(run(tmp_path, rate), [value] * 5) for rate, value in ((2.0, 1.0), (8.0, 1.0)))
+    one, other = drawn([low, high], metric=RATE).points
+    assert not choice.differ(one, other, RATE)
