@@ -7,6 +7,7 @@ crate takes, which is optimised as a whole with all that it calls.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -72,12 +73,19 @@ def main() -> int:
     done = threading.Event()
     teller = threading.Thread(target=_tell, args=(build, done))
     teller.start()
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            build.take(line.rstrip(), time.monotonic())
-    done.set()
-    teller.join()
+    # Whatever environment the user has active, it is this one that is built for.
+    others = {key: value for key, value in os.environ.items() if key != "CONDA_PREFIX"}
+    environment = {**others, "VIRTUAL_ENV": sys.prefix}
+    try:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                build.take(line.rstrip(), time.monotonic())
+    finally:
+        done.set()
+        teller.join()
     if process.returncode:
         sys.stderr.write("\n".join([*build.said, ""]))
     return process.returncode

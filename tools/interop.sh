@@ -8,10 +8,7 @@ set -euo pipefail
 # Installs the package of a command that is not there.
 needs() {
   if command -v "$1" >/dev/null || ! command -v apt-get >/dev/null; then return; fi
-  local as_root=()
-  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
-  "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$2"
+  tools/apt_install.sh "$2" || echo "without $1, tests that need it are left out" >&2
 }
 
 # A network of its own for a test of the probe's listener (device_probe/core/tests/trade/crowd.rs).
