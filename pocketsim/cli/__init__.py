@@ -77,7 +77,10 @@ def main() -> None:
     except KeyboardInterrupt:
         console.fail(_INTERRUPTED)
         sys.exit(_EXIT_INTERRUPTED)
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        # A library that has no room to be loaded is an error of the import.
+        if isinstance(error, ImportError) and _NO_ROOM not in str(error):
+            raise
         console.fail(NO_MEMORY)
         sys.exit(EnvironmentMissingError.exit_code)
     except OSError as error:
@@ -161,4 +164,5 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 _EXIT_INTERRUPTED = 130
+_NO_ROOM = "failed to map segment"  # in the words of the dynamic linker
 _INTERRUPTED = "interrupted; what was complete is kept, the same command goes on from there"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,8 +56,8 @@ def view(
         console.data(address)
         sys.stdout.flush()
         console.say("Ctrl-C ends it.")
-        if open_:
-            webbrowser.open(address)
+        if open_:  # a browser of a terminal is waited for, and itself waits for the page
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     server.serve(folder, port, secrets.token_urlsafe(), ready)
 
@@ -65,6 +66,7 @@ def _folder(path: Path, out: Path) -> RunFolder:
     from pocketsim.view.recorded.run_folder import RunFolder
 
     if path.is_dir():
+        path = path.resolve()  # "." has no name
         complete(path)
         return RunFolder(path, functools.partial(complete, path))
     study = study_of(path, out, WHOLE)

@@ -87,7 +87,7 @@ def _words_of_v1(folder: Path) -> Iterator[str]:
 def _lines(path: Path) -> list[str]:
     """Return the lines of a file; none where this system has no such file."""
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
 

@@ -85,6 +85,7 @@ def _root(runs: Sequence[list[Entity]], published: date, used: Entity) -> list[E
 
 def _run(directory: Path, crate: Path) -> list[Entity]:
     """Copy a run into the crate; return its folder, its action, and what these refer to."""
+    directory = directory.resolve()  # "." has no name
     resolved = results.read_resolved(directory)
     point = results.read_manifest(directory)["point"]
     name = f"{directory.parent.name}/{directory.name}"

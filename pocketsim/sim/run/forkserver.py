@@ -158,7 +158,9 @@ def _slot(asking: socket.socket, how: Perform) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     while (taken := _take(asking)) is not None:
         asked, say = taken
-        load_for(asked)
+        # Where this fails, the fork imports by itself, and says why it cannot.
+        with contextlib.suppress(Exception):
+            load_for(asked)
         number = _fork(lambda: _job(asked, say, asking, how))  # noqa: B023 - called at once
         os.close(say)
         _, status = os.waitpid(number, 0)

@@ -164,12 +164,18 @@ def call(*arguments):
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
 
 
-def test_the_command_takes_a_run_or_a_folder_and_needs_a_new_one(runs, tmp_path):
+def test_the_command_takes_a_run_or_a_folder_and_needs_a_new_one(runs, tmp_path, monkeypatch):
     for source, count in ((runs[0], 1), (tmp_path / "runs", 2)):
         out = tmp_path / f"crate_{count}"
         done = call(source, "--to", "ro-crate", "-o", out)
         assert (done.exit_code, done.stdout) == (0, f"{out}\n"), done.exception
         assert len(of_type(out, "CreateAction")) == count
+    for place, source in ((runs[0], "."), (runs[0].parent, runs[0].name)):
+        monkeypatch.chdir(place)
+        out = tmp_path / f"crate_of_{len(source)}"
+        assert call(source, "--to", "ro-crate", "-o", out).exit_code == 0
+        (only,) = (path.parent for path in out.rglob("manifest.json"))
+        assert only.relative_to(out).parts == runs[0].parts[-2:]
     again = call(runs[0], "--to", "ro-crate", "-o", tmp_path / "crate_1")
     assert "is there already; name a new folder" in str(again.exception)
 

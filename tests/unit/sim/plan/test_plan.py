@@ -359,7 +359,9 @@ def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
         "from support import engine_plans;import hashlib;"
         "from pocketsim.sim.plan.build_plan import build_plan;"
-        "from pocketsim.sim.scenario.load import load;from pocketsim.sim.scenario.resolve import *;"
+        "from pocketsim.sim.scenario.load import load;"
+        "from pocketsim.sim.scenario.resolve import resolve;"
+        "from pocketsim.sim.scenario.resolved import canonical_json;"
         "r=resolve(load('pocketsim/scenarios/scale/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"
         "print(hashlib.sha256(plan.encode()).hexdigest())"

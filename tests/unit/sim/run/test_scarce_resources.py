@@ -23,7 +23,7 @@ def test_a_closed_standard_output_is_no_traceback(words):
 LIMITED = """
 import pathlib, resource
 from pocketsim import cli
-from pocketsim.sim import scenario
+{loaded}
 held = pathlib.Path("/proc/self/statm").read_text().split()[0]
 limit_bytes = int(held) * resource.getpagesize() + 1_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
@@ -31,8 +31,9 @@ cli.main()
 """
 
 
-def test_no_memory_is_one_line_and_exit_5():
-    command = [sys.executable, "-c", LIMITED, "check", "payload"]
+@pytest.mark.parametrize("loaded", ["", "from pocketsim.sim.scenario import load, resolve"])
+def test_no_memory_is_one_line_and_exit_5(loaded):
+    command = [sys.executable, "-c", LIMITED.format(loaded=loaded), "check", "payload"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 5
     assert done.stderr.startswith("no memory is left")
