@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import socket
+import warnings
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
@@ -54,9 +55,12 @@ def serve(folder: RunFolder, port: int, token: str, ready: Callable[[str], None]
     """
     with listening(port) as sock:
         server = made(folder, sock, token)
-        with contextlib.suppress(KeyboardInterrupt):  # this is how it is ended
-            ready(address(sock, token))
-            server.run(sockets=[sock])
+        with warnings.catch_warnings():
+            # Whoever ends it at once ends what has not begun.
+            warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+            with contextlib.suppress(KeyboardInterrupt):  # this is how it is ended
+                ready(address(sock, token))
+                server.run(sockets=[sock])
 
 
 def made(folder: RunFolder, sock: socket.socket, token: str) -> uvicorn.Server:

@@ -246,7 +246,7 @@ def test_what_takes_a_cluster_is_tested_on_one():
 def test_every_choice_and_file_is_in_a_short_form():
     used = {word for calls in SHORT.values() for call in calls for word in call.split()}
     for command in commands("pocketsim"):
-        for choices in re.findall(r"--[a-z-]+ ((?:[a-z]+\|)+[a-z]+)", command.text):
+        for choices in re.findall(r"--[a-z-]+ ((?:[a-z-]+\|)+[a-z-]+)", command.text):
             assert set(choices.split("|")) <= used
         assert {word for word in command.text.split() if word in NAMES} <= used
 
