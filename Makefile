@@ -228,17 +228,18 @@ OR_SAY = || { echo "not done: $(1). If the network was the reason: connect and r
 
 .venv/.packages: build/.system pyproject.toml uv.lock
 	@echo "installing Python packages (some 300 MB)" >&2
-	$(SYNC) --quiet $(call OR_SAY,the Python packages)
+	@$(SYNC) --quiet $(call OR_SAY,the Python packages)
 	@touch $@
 
 # What builds the pages, beside what is there.
 .venv/.docs: .venv/.packages
-	$(SYNC) --inexact --group docs $(call OR_SAY,the Python packages that build the pages)
+	@echo "installing what builds the pages" >&2
+	@$(SYNC) --quiet --inexact --group docs $(call OR_SAY,the Python packages that build the pages)
 	@touch $@
 
 .venv/.engine: .venv/.packages pyproject.toml $(ENGINE_SOURCES)
 	@echo "building the engine (three minutes on two cores)" >&2
-	$(BIN)/python -m tools.engine $(call OR_SAY,the engine)
+	@$(BIN)/python -m tools.engine $(call OR_SAY,the engine)
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
 	$(BIN)/python -m compileall -q pocketsim
 	@touch $@
@@ -248,7 +249,7 @@ OR_SAY = || { echo "not done: $(1). If the network was the reason: connect and r
 build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py tools/simgrid.cmake $(wildcard sim/engine/shim/*)
 	tools/bootstrap.sh simgrid
 	@echo "building SimGrid (some 9 minutes on two cores, unless uv's cache has it)" >&2
-	CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(SYNC) --inexact --group simgrid $(call OR_SAY,SimGrid)
+	@CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(SYNC) --inexact --group simgrid $(call OR_SAY,SimGrid)
 	$(BIN)/python tools/simgrid_sdk.py
 	@touch $@
 
