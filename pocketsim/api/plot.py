@@ -118,7 +118,7 @@ def paper(runs: Iterable[Run], metric: str = "", *, x: str = "", by: str = "") -
     Raises UserError where the runs have no such metric or key, EnvironmentMissingError without
     matplotlib.
     """
-    asked = _Asked(question="", metric=metric, x=x, by=by)
+    asked = _Asked(metric=metric, x=x, by=by)
     return _answer_figure.of_runs((run.directory for run in runs), asked)
 
 

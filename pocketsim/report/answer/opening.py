@@ -54,7 +54,6 @@ def finding_of(run_dirs: Iterable[Path], asked: Asked) -> str:
 
 def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> None:
     """Append the first screen."""
-    is_one = drawn is not None and _is_one_answer(drawn)
     answer = rendered(
         "answer.html",
         question=page.title,
@@ -62,15 +61,14 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
         numbers=numbers.of(drawn, runs) if drawn else [],
     )
     page.add(answer)
-    if drawn and is_one and len(drawn.points) > 1:
+    if drawn and _is_one_answer(drawn) and len(drawn.points) > 1:
         page.section("answer", "The answer as a chart")
         page.figures([(words.title(drawn.metric), caption(drawn), grids.chart(drawn))])
     page.add(rendered("limits.html", limits=limits.sentences(drawn, runs)))
 
 
 def _findings(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> list[str]:
-    is_one = drawn is not None and _is_one_answer(drawn)
-    return finding.sentences(drawn) if drawn and is_one else _each(runs, asked)
+    return finding.sentences(drawn) if drawn and _is_one_answer(drawn) else _each(runs, asked)
 
 
 def _is_one_answer(drawn: Choice) -> bool:

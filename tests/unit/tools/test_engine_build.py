@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
+import pytest
+
+from tools import engine
 from tools.engine import CRATES, ENGINE, ENGINE_SHARE, Build
 
 
@@ -31,3 +37,10 @@ def test_other_lines_are_kept_for_errors():
     build.take("error: linking failed", 1.0)
     assert build.crates == 0
     assert list(build.said) == ["error: linking failed"]
+
+
+def test_what_tells_ends_with_a_build_that_cannot_begin(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(FileNotFoundError, match="maturin"):
+        engine.main()
+    assert not [one for one in threading.enumerate() if one.name.endswith("(_tell)")]
