@@ -129,6 +129,7 @@ fn in_hybrid(plan: &Plan, script: &Script) -> Ends {
                     "{token} ended twice"
                 );
             }
+            Happening::Lost(token) => unreachable!("{token} is on no Wi-Fi"),
             Happening::Wake => {
                 while next < script.len() && script[next].0 <= now {
                     let (_, phone, act) = script[next];

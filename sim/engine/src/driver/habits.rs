@@ -50,7 +50,11 @@ impl Habits {
         let plan = Plan {
             seed: self.seed(networks),
             access: networks
-                .map(|network| self.access[network as usize].clone())
+                .map(|network| Access {
+                    // Pairs that are silent contend with nobody.
+                    wifi: None,
+                    ..self.access[network as usize].clone()
+                })
                 .to_vec(),
             ..self.plan.clone()
         };
@@ -123,6 +127,7 @@ fn pairs(plan: &Plan) -> Plan {
             site: (0..phones as u32).collect(),
             first_index: vec![1; phones],
             role: vec![0; phones],
+            mcs: Vec::new(),
             cores_of: Vec::new(),
         },
         backbone: plan.backbone.clone(),

@@ -379,6 +379,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.recorder.drop(now, Tally::DatagramsDropped, dropped);
     }
 
+    /// The air that several share has lost a datagram.
+    fn lose_on_air(&mut self, token: u32) {
+        self.network.lose_on_air(token);
+        self.flight_ended(token, true);
+    }
+
     /// Something failed: it is taken to its end when all that fails with it is known.
     fn await_failures(&mut self) {
         if self.failed.works.len() + self.failed.flights.len() == 1 {
@@ -421,6 +427,7 @@ impl<A: Application, T: Transport<A::Block>, W: Advance> Driver<A, T, W> {
                     self.work_ended(token, done);
                 }
                 Happening::Hop(token, done) => self.flight_ended(token, done),
+                Happening::Lost(token) => self.lose_on_air(token),
                 Happening::Wake => self.wake(),
             }
             if self.progress.is_over() {

@@ -52,6 +52,12 @@ impl<B> Network<B> {
         (flight.out_s == Seconds::INFINITY).then_some(flight.way.from.0)
     }
 
+    /// The hop that it is on loses it, at its end.
+    pub(crate) fn lose_on_air(&mut self, token: u32) {
+        let hop = usize::from(self.sender(token).is_none());
+        self.flights[token as usize].lost[hop] = true;
+    }
+
     /// A radio of which nobody knew how long it would take has carried it, or failed to.
     pub(crate) fn end_radio<W: World>(
         &mut self,

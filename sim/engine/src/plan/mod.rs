@@ -7,10 +7,13 @@
 #[cfg(feature = "python")]
 pub(crate) mod columns;
 pub(crate) mod machine_config;
+pub mod wifi;
 
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
+
+use crate::plan::wifi::Wifi;
 
 #[cfg(feature = "python")]
 use crate::plan::columns::{counts, eva, flags, floats, numbers, options};
@@ -146,6 +149,8 @@ pub struct Access {
     pub reorders: bool,
     /// Core time that each datagram of a phone takes of its cores to be forwarded, seconds; 0 for none.
     pub forwarding_cpu_s: Seconds,
+    /// Its access points, if they are of IEEE 802.11; none for a rate and a plain capacity (hybrid).
+    pub wifi: Option<Wifi>,
 }
 
 /// How losses cluster (`pocketsim_protocols::bursts`).
@@ -188,6 +193,10 @@ pub struct Phones {
     /// 0 for a person, [`Phones::SHOP`] or [`Phones::AUTHORITY`].
     #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub role: Vec<u32>,
+    /// Modulation and coding scheme of its frames, where its access point is of IEEE 802.11; empty
+    /// where none is.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
+    pub mcs: Vec<u32>,
     /// Number of the phone whose cores it uses, itself or another; empty if each has its own.
     #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub cores_of: Vec<u32>,

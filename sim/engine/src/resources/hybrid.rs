@@ -24,6 +24,7 @@ use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::radio::{Direction, Line, Radio};
 use crate::resources::run_queue::{RunQueue, TICK_S};
 use crate::resources::shared_medium::{SharedMedium, SiteLook};
+use crate::resources::wifi::Wifi;
 use crate::resources::{
     Advance, Carried, Carrier, CpuDemand, Happening, Hop, Spender, Thread, World,
 };
@@ -34,12 +35,14 @@ pub struct Hybrid {
     now_s: Seconds,
     alarm_s: Seconds,
     looks: EventQueue<Due>,
-    /// What phones were doing that went off, until it is told.
-    failed: VecDeque<Happening>,
+    /// What happens at this moment, until it is told.
+    happened: VecDeque<Happening>,
     phones: Vec<Phone>,
     /// None where each phone has its own cores.
     computers: Option<Computers>,
     medium: SharedMedium,
+    /// None where no access point is of 802.11.
+    wifi: Option<Box<Wifi>>,
     waits: QueueDelays,
 }
 
@@ -95,8 +98,9 @@ impl Hybrid {
             now_s: 0.0,
             alarm_s: Seconds::INFINITY,
             looks: EventQueue::new(),
-            failed: VecDeque::new(),
+            happened: VecDeque::new(),
             medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
+            wifi: Wifi::new(plan),
             waits: QueueDelays::new(plan.trace.mode == "work"),
             phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
@@ -112,6 +116,14 @@ impl Hybrid {
                     computers.end(token);
                 }
                 ended.map(|token| Happening::Work(token, true))
+            }
+            Due::Site(site) if self.wifi.as_ref().is_some_and(|wifi| wifi.is_at(site)) => {
+                let wifi = self.wifi.as_mut()?;
+                let again = wifi.look(site, now, &mut self.waits, &mut self.happened);
+                if let Some(again) = again {
+                    look_at_site(&mut self.looks, again);
+                }
+                self.happened.pop_front()
             }
             Due::Site(site) => {
                 let (looks, waits) = (&mut self.looks, &mut self.waits);
@@ -142,6 +154,22 @@ impl Hybrid {
         Carried::UntilTold
     }
 
+    /// Gives a datagram to a queue of an access point of 802.11.
+    fn queue_on_wifi(&mut self, phone: u32, direction: Direction, datagram: (u32, u32)) -> Carried {
+        let (Some(wifi), waits) = (&mut self.wifi, &mut self.waits) else {
+            unreachable!("the phone is on one");
+        };
+        let (taken, look) = wifi.push((phone, direction), self.now_s, datagram, waits);
+        if let Some(look) = look {
+            look_at_site(&mut self.looks, look);
+        }
+        if !taken {
+            waits.refuse(direction);
+            return Carried::Refused;
+        }
+        Carried::UntilTold
+    }
+
     /// What a phone was doing when it went off fails.
     fn cut_off(&mut self, phone: u32) {
         let now = self.now_s;
@@ -150,10 +178,13 @@ impl Hybrid {
         let works = self.stop_work(phone);
         let looks = &mut self.looks;
         let again = |look| look_at_site(looks, look);
-        let hops = self.medium.clear(phone, now, &mut self.waits, again);
+        let mut hops = self.medium.clear(phone, now, &mut self.waits, again);
+        if let Some(wifi) = &mut self.wifi {
+            hops.extend(wifi.clear(phone));
+        }
         let works = works.into_iter().map(|token| Happening::Work(token, false));
         let hops = hops.into_iter().map(|token| Happening::Hop(token, false));
-        self.failed.extend(works.chain(hops));
+        self.happened.extend(works.chain(hops));
     }
 
     /// Takes the work of a phone from the cores that it uses, which others may have for themselves.
@@ -190,6 +221,9 @@ impl Carrier for Hybrid {
             Hop::Down(phone) => (phone, Direction::Down),
             Hop::Through(..) => unreachable!("a datagram takes one queue after the other"),
         };
+        if self.wifi.as_ref().is_some_and(|wifi| wifi.has(phone)) {
+            return self.queue_on_wifi(phone, direction, (token, wire_bytes));
+        }
         if let Some(queue) = self.medium.queue(phone, direction) {
             return self.queue_on_site(queue, direction, (token, wire_bytes));
         }
@@ -246,8 +280,8 @@ impl Advance for Hybrid {
     }
 
     fn advance(&mut self, end_s: Seconds) -> Option<Happening> {
-        if let Some(failed) = self.failed.pop_front() {
-            return Some(failed);
+        if let Some(happening) = self.happened.pop_front() {
+            return Some(happening);
         }
         loop {
             let look_s = self.looks.next_date().unwrap_or(Seconds::INFINITY);
@@ -296,6 +330,9 @@ impl World for Hybrid {
     }
 
     fn has_room(&self, phone: NodeId, wire_bytes: u32) -> bool {
+        if let Some(wifi) = self.wifi.as_ref().filter(|wifi| wifi.has(phone.0)) {
+            return wifi.has_room(phone.0, Direction::Up, wire_bytes);
+        }
         let (now, up) = (self.now_s, Direction::Up as usize);
         match self.medium.queue(phone.0, Direction::Up) {
             Some(queue) => self.medium.has_room(queue, now, wire_bytes),
@@ -307,7 +344,8 @@ impl World for Hybrid {
     }
 
     fn out_s(&self, phone: NodeId) -> Option<Seconds> {
-        let is_known = self.medium.queue(phone.0, Direction::Up).is_none();
+        let has_wifi = self.wifi.as_ref().is_some_and(|wifi| wifi.has(phone.0));
+        let is_known = !has_wifi && self.medium.queue(phone.0, Direction::Up).is_none();
         let radios = &self.phones[phone.0 as usize].radios;
         is_known.then(|| radios[Direction::Up as usize].out_s())
     }
@@ -315,6 +353,9 @@ impl World for Hybrid {
     fn waits(&self) -> Option<QueueDelays> {
         let mut waits = self.waits.clone();
         self.medium.end_waits(self.now_s, &mut waits);
+        if let Some(wifi) = &self.wifi {
+            wifi.end_waits(self.now_s, &mut waits);
+        }
         Some(waits)
     }
 

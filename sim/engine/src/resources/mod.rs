@@ -15,6 +15,7 @@ pub mod radio;
 pub mod run_queue;
 pub mod shared_medium;
 pub mod simgrid;
+pub mod wifi;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
@@ -130,6 +131,8 @@ pub enum Happening {
     Work(u32, bool),
     /// A datagram is at the end of a hop of which nobody knew how long it would take.
     Hop(u32, bool),
+    /// A datagram is lost on such a hop, after all attempts to send it.
+    Lost(u32),
     /// The alarm goes off.
     Wake,
 }

@@ -237,6 +237,7 @@ pub fn plan(count: usize) -> Plan {
             loss_ratio: 0.0,
             bursts: None,
             forwarding_cpu_s: 0.0,
+            wifi: None,
             reorders: false,
         }],
         sites: Sites {
@@ -248,6 +249,7 @@ pub fn plan(count: usize) -> Plan {
             site: vec![0; count],
             first_index: vec![1; count],
             role: vec![0; count],
+            mcs: vec![],
             cores_of: vec![],
         },
         backbone: Backbone {

@@ -6,3 +6,4 @@ mod paths;
 mod proximity;
 mod queues;
 mod sockets;
+mod wifi;

@@ -32,7 +32,7 @@ fn ends(
                     found.insert(token, (world.clock().to_bits(), done));
                 }
                 Happening::Wake => break,
-                Happening::Hop(..) => unreachable!("nothing is sent"),
+                Happening::Hop(..) | Happening::Lost(_) => unreachable!("nothing is sent"),
             }
         }
     };
