@@ -85,6 +85,11 @@ impl Kind {
         plan
     }
 
+    fn name(self) -> String {
+        let aggregation = if self.aggregation { ", A-MPDU" } else { "" };
+        format!("{}{aggregation}", self.standard)
+    }
+
     /// 65 and 351 Mbit/s, as in ns-3's rows.
     fn mcs(self) -> u32 {
         if self.standard == "802.11n" {
@@ -173,17 +178,18 @@ fn saturated_senders_deliver_what_they_do_in_ns_3() {
             let plan = kind.plan(phones, |_| kind.mcs());
             let (over, _) = saturated(&plan, end_s);
             let found = over.iter().sum::<u64>() as f64 / end_s;
-            let error = found / expected - 1.0;
-            println!(
-                "{} aggregation {}: {phones} senders {found:.0}/s, ns-3 {expected:.0}: {:+.1} %",
-                kind.standard,
-                kind.aggregation,
-                100.0 * error
-            );
+            let (error, row) = (found / expected - 1.0, kind.name());
+            let percent = 100.0 * error;
+            println!("{row}, {phones} senders: {found:.0}/s, ns-3 {expected:.0}: {percent:+.1} %");
             assert!(error.abs() < 0.15);
         }
     }
 }
+
+/// Delays that differ by more than 15 %: packets go at once here that wait in ns-3, and ns-3's access
+/// point drops what waits for long where this one is full.
+const APART: [(&str, bool, usize, f64); 2] =
+    [("802.11n", true, 20, 0.2), ("802.11ac", true, 10, 0.8)];
 
 #[test]
 fn from_phone_to_phone_delays_are_those_of_ns_3() {
@@ -191,15 +197,126 @@ fn from_phone_to_phone_delays_are_those_of_ns_3() {
         for (phones, most_per_s, expected_ms) in kind.pairwise {
             let plan = kind.plan(phones, |_| kind.mcs());
             for (load, expected_ms) in [0.2, 0.5, 0.8].into_iter().zip(expected_ms) {
-                let (_, delays) = pairwise(&plan, load * most_per_s, 20.0);
-                let found_ms = p95_ms(&delays);
+                if expected_ms.is_nan() {
+                    continue;
+                }
+                let (_, delays) = pairwise(&plan, load * most_per_s, 10.0);
+                let (found_ms, row) = (p95_ms(&delays), kind.name());
+                let error = found_ms / expected_ms - 1.0;
+                let percent = 100.0 * error;
                 println!(
-                    "{} aggregation {}: {phones} phones, load {load}: {found_ms:.2} ms, ns-3 {expected_ms}: {:+.0} %",
-                    kind.standard,
-                    kind.aggregation,
-                    100.0 * (found_ms / expected_ms - 1.0)
+                    "{row}, {phones} phones, load {load}: {found_ms:.2} ms, ns-3 {expected_ms}: {percent:+.0} %"
                 );
+                let is_apart = APART.contains(&(kind.standard, kind.aggregation, phones, load));
+                assert!(error.abs() < if is_apart { 0.6 } else { 0.15 });
             }
         }
     }
+}
+
+/// The most that ns-3 delivers with 95 % of what is offered, beside the most here; for docs/models.md.
+#[test]
+#[ignore = "takes a minute"]
+fn most_that_is_delivered_from_phone_to_phone() {
+    for kind in KINDS {
+        for (phones, expected_per_s, _) in kind.pairwise {
+            let plan = kind.plan(phones, |_| kind.mcs());
+            let loads = (10..30).map(|step| 0.05 * f64::from(step) * expected_per_s);
+            let delivers = |&offered_per_s: &f64| {
+                pairwise(&plan, offered_per_s, 10.0).0 >= 0.95 * offered_per_s
+            };
+            let most_per_s = loads.take_while(delivers).last().unwrap_or(0.0);
+            let row = kind.name();
+            println!("{row}, {phones} phones: {most_per_s:.0}/s, ns-3 {expected_per_s:.0}/s");
+        }
+    }
+}
+
+/// What Bianchi's fixed point says of `n` saturated senders (IEEE JSAC 18(3), 2000), with the limit of
+/// retries: the probability that a frame collides.
+fn collision_ratio(n: usize) -> f64 {
+    let sent = |p: f64| {
+        let window = |k: i32| f64::min(16.0 * 2f64.powi(k), 1024.0);
+        let sum = |of: &dyn Fn(i32) -> f64| (0..=7).map(of).sum::<f64>();
+        let attempts = sum(&|k| p.powi(k));
+        attempts / (attempts + sum(&|k| p.powi(k) * (window(k) - 1.0) / 2.0))
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let p = (low + high) / 2.0;
+        let found = 1.0 - (1.0 - sent(p)).powi(n as i32 - 1);
+        (low, high) = if found > p { (p, high) } else { (low, p) };
+    }
+    low
+}
+
+#[test]
+fn frames_are_given_up_as_often_as_by_bianchi() {
+    let kind = KINDS[0];
+    for n in [10, 20, 50] {
+        let plan = kind.plan(n, |_| kind.mcs());
+        let (over, lost) = saturated(&plan, 60.0);
+        let delivered: u64 = over.iter().sum();
+        let found = lost as f64 / (lost + delivered) as f64;
+        // Eight attempts.
+        let expected = collision_ratio(n).powi(8);
+        println!("{n} senders: {found:.2e} of packets given up, closed form {expected:.2e}");
+        assert!((found.powf(0.125) / expected.powf(0.125) - 1.0).abs() < 0.05);
+    }
+}
+
+#[test]
+fn a_slow_phone_takes_as_many_turns_as_a_fast_one() {
+    // Of equal chances to send follow equal packets, at the slow phone's rate (Heusse et al., INFOCOM
+    // 2003: performance anomaly of 802.11b).
+    let kind = KINDS[0];
+    let plan = kind.plan(2, |phone| if phone == 0 { 0 } else { kind.mcs() });
+    let (over, _) = saturated(&plan, 20.0);
+    println!("{over:?} packets at 6.5 and 65 Mbit/s");
+    assert!((over[0] as f64 / over[1] as f64 - 1.0).abs() < 0.05);
+    let all_slow: u64 = saturated(&kind.plan(2, |_| 0), 20.0).0.iter().sum();
+    assert!((over[0] + over[1]) < 2 * all_slow);
+}
+
+#[test]
+fn a_phone_that_goes_off_takes_its_packets_with_it() {
+    let kind = KINDS[1];
+    let plan = kind.plan(3, |_| kind.mcs());
+    let mut world = Hybrid::new(&plan);
+    for token in 0..90 {
+        let phone = NodeId(token % 3);
+        world.carry(token, Hop::Up(phone), PACKET_BYTES);
+        world.carry(100 + token, Hop::Down(phone), PACKET_BYTES);
+    }
+    world.wake_at(0.001);
+    let mut ends = BTreeMap::new();
+    while let Some(happening) = world.advance(10.0) {
+        match happening {
+            Happening::Wake => world.set_on(NodeId(1), false),
+            Happening::Hop(token, done) => assert_eq!(ends.insert(token, done), None),
+            other => unreachable!("{other:?}"),
+        }
+    }
+    assert_eq!(ends.len(), 180);
+    assert!(ends
+        .iter()
+        .all(|(token, &done)| done || token % 100 % 3 == 1));
+    assert!(ends.values().any(|done| !done));
+}
+
+#[test]
+fn a_full_queue_refuses() {
+    let kind = KINDS[0];
+    let mut plan = kind.plan(2, |_| kind.mcs());
+    plan.access[0].wifi.as_mut().expect("given").queue_packets = 10;
+    let mut world = Hybrid::new(&plan);
+    let mut taken = |hop| {
+        let carried = (0..30).map(|token| world.carry(token, hop, 3000));
+        carried.filter(|it| *it == Carried::UntilTold).count()
+    };
+    // Two packets each; the first is on the air and still counts.
+    assert_eq!(taken(Hop::Up(NodeId(0))), 5);
+    assert_eq!(taken(Hop::Down(NodeId(0))), 5);
+    // The access point has one queue for all.
+    assert_eq!(taken(Hop::Down(NodeId(1))), 0);
 }

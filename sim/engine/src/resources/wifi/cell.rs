@@ -16,9 +16,7 @@ use crate::base::rng::Stream;
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::radio::Direction;
 use crate::resources::wifi::frame_queue::{FrameQueue, Packet};
-use crate::resources::wifi::phy::{
-    Phy, Rate, BEACON_INTERVAL_S, CW_MAX, CW_MIN, RETRIES_MAX,
-};
+use crate::resources::wifi::phy::{Phy, Rate, BEACON_INTERVAL_S, CW_MAX, CW_MIN, RETRIES_MAX};
 
 /// An access point with its phones.
 #[derive(Debug)]
@@ -231,9 +229,13 @@ impl Cell {
     pub fn end_waits(&self, now: Seconds, waits: &mut QueueDelays) {
         for phone in &self.phones {
             for (direction, queue) in [(Direction::Up, &phone.up), (Direction::Down, &phone.down)] {
-                let waiting = queue.iter().filter(|packet| packet.is_last && !packet.is_begun);
-                for packet in waiting {
-                    waits.end(direction, packet.token, packet.since_s, now - packet.since_s);
+                for packet in queue.waiting() {
+                    waits.end(
+                        direction,
+                        packet.token,
+                        packet.since_s,
+                        now - packet.since_s,
+                    );
                 }
             }
         }
@@ -320,34 +322,61 @@ impl Cell {
         if self.contender(sender).asks {
             return frame(0, air.phy.request_s(rate));
         }
-        let packets = air.phy.fitting(rate, queue.iter().map(|packet| packet.bytes));
-        let sent = queue.iter().map(|packet| packet.bytes).take(packets as usize);
-        frame(packets, air.phy.data_s(rate, sent))
+        let packets = air
+            .phy
+            .fitting(rate, queue.unsent().map(|packet| packet.bytes));
+        let sent = queue.unsent().map(|packet| packet.bytes);
+        frame(packets, air.phy.data_s(rate, packets, sent))
     }
 
     /// What was on the air is over: answered if it was alone.
     fn end_frames(&mut self, air: &Air, now: Seconds, outcome: &mut Outcome) {
         let frames = std::mem::take(&mut self.frames);
-        if let [frame] = frames[..] {
-            let answer_s = self.answer(air, frame, outcome);
-            self.busy_s = [now + air.phy.sifs_s, now + answer_s];
-            self.counts_from_s = now + answer_s + air.phy.aifs_s;
-        } else {
-            for &frame in &frames {
+        let heard = match frames[..] {
+            [frame] => Some((frame, 0)),
+            _ => self.survivor(air, &frames),
+        };
+        for &frame in &frames {
+            if heard.is_none_or(|(heard, _)| heard.sender != frame.sender) {
                 self.repeat(air, frame, outcome);
             }
-            self.counts_from_s = now + air.phy.aifs_s;
+        }
+        self.counts_from_s = now + air.phy.aifs_s;
+        if let Some((frame, lacking)) = heard {
+            let answer_s = self.answer(air, frame, lacking, outcome);
+            self.busy_s = [now + air.phy.sifs_s, now + answer_s];
+            self.counts_from_s += answer_s;
         }
         for frame in &frames {
             self.draw(frame.sender);
             self.leave(frame.sender);
         }
-        if frames.len() > 1 {
+        if heard.is_none() {
             self.defer(air, &frames);
         }
         // The buffer is kept for the next ones.
         self.frames = frames;
         self.frames.clear();
+    }
+
+    /// The frame of which something is left after a collision, and how many of its packets are not.
+    ///
+    /// A receiver follows the frame whose preamble it makes out, one of them at random. Packets of an
+    /// aggregate that are sent after all other frames have ended are then received, and acknowledged.
+    fn survivor(&mut self, air: &Air, frames: &[Frame]) -> Option<(Frame, u32)> {
+        let at = (self.stream.uniform() * frames.len() as f64) as usize;
+        let frame = frames[at];
+        let others = frames.iter().filter(|other| other.sender != frame.sender);
+        let overlap_s = others.map(|other| other.air_s).fold(0.0, f64::max);
+        if frame.packets < 2 || frame.is_void || frame.air_s <= overlap_s {
+            return None;
+        }
+        let rate = self.phones[frame.phone as usize].rate;
+        let sent = self.queue(&frame).unsent().map(|packet| packet.bytes);
+        let lacking = air
+            .phy
+            .packets_within(rate, overlap_s, sent.take(frame.packets as usize));
+        (lacking < frame.packets).then_some((frame, lacking))
     }
 
     /// After a collision not everybody counts from the same moment.
@@ -368,8 +397,8 @@ impl Cell {
         }
     }
 
-    /// A frame was heard: how long its answer takes.
-    fn answer(&mut self, air: &Air, frame: Frame, outcome: &mut Outcome) -> Seconds {
+    /// A frame was heard but for its first `lacking` packets: how long its answer takes.
+    fn answer(&mut self, air: &Air, frame: Frame, lacking: u32, outcome: &mut Outcome) -> Seconds {
         let rate = self.phones[frame.phone as usize].rate;
         let contender = self.contender_mut(frame.sender);
         contender.retries = 0;
@@ -378,19 +407,14 @@ impl Cell {
             return air.phy.block_ack_s(rate);
         }
         if !frame.is_void {
-            let over = self.queue(&frame).deliver(frame.packets);
-            outcome.over.extend(over);
-            if frame.sender == ACCESS_POINT {
-                self.waiting_down -= frame.packets;
-                self.end_turn(frame.phone);
-            }
+            self.end_packets(frame, lacking, outcome);
         }
-        air.phy.answer_s(rate, frame.packets as usize)
+        air.phy.answer_s(rate, frame.packets)
     }
 
     /// A frame collided: its sender repeats it, or gives it up.
     fn repeat(&mut self, air: &Air, frame: Frame, outcome: &mut Outcome) {
-        let asks = air.block_ack_request && air.phy.is_block(frame.packets as usize);
+        let asks = air.block_ack_request && air.phy.is_block(frame.packets);
         let contender = self.contender_mut(frame.sender);
         contender.retries += 1;
         if contender.retries > RETRIES_MAX {
@@ -401,15 +425,17 @@ impl Cell {
         if frame.packets == 0 || frame.is_void {
             return;
         }
-        let before = self.queue(&frame).len();
-        let lost = self.queue(&frame).lose(frame.packets, RETRIES_MAX);
-        if lost.is_empty() {
-            return;
-        }
-        outcome.lost.extend(lost);
-        if frame.sender == ACCESS_POINT {
-            let left = self.phones[frame.phone as usize].down.len();
-            self.waiting_down -= before - left;
+        self.end_packets(frame, frame.packets, outcome);
+    }
+
+    /// The receiver has all packets of a frame but the first `lacking`.
+    fn end_packets(&mut self, frame: Frame, lacking: u32, outcome: &mut Outcome) {
+        let queue = self.queue(&frame);
+        let before = queue.len();
+        queue.end(frame.packets, lacking, RETRIES_MAX, outcome);
+        let left = before - queue.len();
+        if frame.sender == ACCESS_POINT && left > 0 {
+            self.waiting_down -= left;
             self.end_turn(frame.phone);
         }
     }

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::Seconds;
 
+use crate::resources::wifi::cell::Outcome;
+
 /// The first packets of it are those on the air.
 #[derive(Debug, Default)]
 pub struct FrameQueue(VecDeque<Packet>);
@@ -26,6 +28,8 @@ pub struct Packet {
     pub since_s: Seconds,
     /// Whether it was on the air.
     pub is_begun: bool,
+    /// Whether the receiver has it, and waits for one before it.
+    pub is_received: bool,
 }
 
 /// How many packets of at most [`MTU_BYTES`] a datagram takes.
@@ -49,6 +53,12 @@ impl FrameQueue {
         self.0.front().map(|packet| packet.since_s)
     }
 
+    /// Packets of which nobody knows that they go on the air, the last of each datagram.
+    pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        let ends = self.0.iter().filter(|packet| packet.is_last);
+        ends.filter(|packet| !packet.is_begun)
+    }
+
     /// Adds the packets of a datagram.
     pub fn push(&mut self, token: u32, wire_bytes: u32, since_s: Seconds) {
         let count = packets(wire_bytes);
@@ -57,64 +67,76 @@ impl FrameQueue {
             let before = MTU_BYTES * (number - 1);
             self.0.push_back(Packet {
                 token,
-                bytes: if is_last { wire_bytes - before } else { MTU_BYTES },
+                bytes: if is_last {
+                    wire_bytes - before
+                } else {
+                    MTU_BYTES
+                },
                 is_last,
                 losses: 0,
                 since_s,
                 is_begun: false,
+                is_received: false,
             });
         }
     }
 
-    /// Packets, the first first.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Packet> {
-        self.0.iter()
+    /// Packets that are to be sent, the first first.
+    pub fn unsent(&self) -> impl Iterator<Item = &Packet> {
+        self.0.iter().filter(|packet| !packet.is_received)
     }
 
     /// The first `count` go on the air; `begun` hears of each datagram that does so first.
     pub fn begin(&mut self, count: u32, mut begun: impl FnMut(&Packet)) {
-        for at in 0..count as usize {
-            let follows = at > 0 && self.0[at - 1].token == self.0[at].token;
-            let packet = &mut self.0[at];
+        let mut before = None;
+        let all = self.0.iter_mut().filter(|packet| !packet.is_received);
+        for (at, packet) in (0..).zip(all) {
+            let follows = before == Some(packet.token);
+            // What is left of a datagram does not begin once more.
+            if at >= count && !follows {
+                break;
+            }
             if !packet.is_begun && !follows {
                 begun(packet);
             }
             packet.is_begun = true;
-        }
-        // What is left of a datagram does not begin once more.
-        let last = self.0[count as usize - 1].token;
-        let rest = self.0.iter_mut().skip(count as usize);
-        for packet in rest.take_while(|packet| packet.token == last) {
-            packet.is_begun = true;
+            before = Some(packet.token);
         }
     }
 
-    /// The first `count` are over the air: the datagrams that end with them.
-    pub fn deliver(&mut self, count: u32) -> impl Iterator<Item = u32> + '_ {
-        let over = self.0.drain(..count as usize);
-        over.filter(|packet| packet.is_last).map(|packet| packet.token)
-    }
-
-    /// The first `count` were on the air and lost; datagrams that have lost a packet too often are
-    /// lost with all that is left of them.
-    pub fn lose(&mut self, count: u32, losses_max: u32) -> Vec<u32> {
-        let mut lost: Vec<u32> = Vec::new();
-        for packet in self.0.iter_mut().take(count as usize) {
-            packet.losses += 1;
-            if packet.losses > losses_max && lost.last() != Some(&packet.token) {
-                lost.push(packet.token);
+    /// Of the first `count`, which were on the air, the receiver lacks the first `lacking`.
+    ///
+    /// It hands datagrams on in their order. Those that lack a packet too often are lost, with all that
+    /// is left of them.
+    pub fn end(&mut self, count: u32, lacking: u32, losses_max: u32, outcome: &mut Outcome) {
+        let sent = self.0.iter_mut().filter(|packet| !packet.is_received);
+        let lost_before = outcome.lost.len();
+        for (at, packet) in (0..count).zip(sent) {
+            packet.is_received = at >= lacking;
+            packet.losses += u32::from(at < lacking);
+            if packet.losses > losses_max && outcome.lost.last() != Some(&packet.token) {
+                outcome.lost.push(packet.token);
             }
         }
+        let lost = &outcome.lost[lost_before..];
         if !lost.is_empty() {
             self.0.retain(|packet| !lost.contains(&packet.token));
         }
-        lost
+        self.hand_on(&mut outcome.over);
+    }
+
+    fn hand_on(&mut self, over: &mut Vec<u32>) {
+        while self.0.front().is_some_and(|packet| packet.is_received) {
+            let packet = self.0.pop_front();
+            over.extend(packet.filter(|it| it.is_last).map(|it| it.token));
+        }
     }
 
     /// Empties it: the datagrams that were in it.
     pub fn clear(&mut self) -> impl Iterator<Item = u32> + '_ {
         let gone = self.0.drain(..);
-        gone.filter(|packet| packet.is_last).map(|packet| packet.token)
+        gone.filter(|packet| packet.is_last)
+            .map(|packet| packet.token)
     }
 }
 

@@ -58,7 +58,11 @@ impl Wifi {
             block_ack_request: wifi.block_ack_request,
             queue_packets: wifi.queue_packets,
         };
-        let airs: Vec<Option<Air>> = plan.access.iter().map(|it| it.wifi.as_ref().map(air)).collect();
+        let airs: Vec<Option<Air>> = plan
+            .access
+            .iter()
+            .map(|it| it.wifi.as_ref().map(air))
+            .collect();
         let mut this = Self {
             cells: Vec::new(),
             airs,
@@ -132,7 +136,10 @@ impl Wifi {
         let air = *self.air(cell);
         let outcome = &mut self.outcome;
         let next_s = self.cells[cell as usize].look(&air, now, waits, outcome);
-        let over = outcome.over.drain(..).map(|token| Happening::Hop(token, true));
+        let over = outcome
+            .over
+            .drain(..)
+            .map(|token| Happening::Hop(token, true));
         happened.extend(over);
         happened.extend(outcome.lost.drain(..).map(Happening::Lost));
         self.look_at(cell, next_s)
@@ -154,7 +161,9 @@ impl Wifi {
 
     /// What waits at the end of a run has waited until then.
     pub fn end_waits(&self, now: Seconds, waits: &mut QueueDelays) {
-        self.cells.iter().for_each(|cell| cell.end_waits(now, waits));
+        self.cells
+            .iter()
+            .for_each(|cell| cell.end_waits(now, waits));
     }
 
     /// The cell of a site, made at its first phone.
@@ -164,7 +173,8 @@ impl Wifi {
             return found;
         }
         let cell = self.cells.len() as u32;
-        self.cells.push(Cell::new(Stream::new(seed, "wifi/backoff", site)));
+        self.cells
+            .push(Cell::new(Stream::new(seed, "wifi/backoff", site)));
         self.networks.push(network);
         self.sites.push(site);
         self.cell_of_site[site as usize] = cell;

@@ -81,7 +81,11 @@ impl Phy {
             },
             streams: f64::from(wifi.streams),
             always_aggregated: is_vht,
-            packets_max: if wifi.aggregation { BLOCK_ACK_WINDOW } else { 1 },
+            packets_max: if wifi.aggregation {
+                BLOCK_ACK_WINDOW
+            } else {
+                1
+            },
         }
     }
 
@@ -115,18 +119,41 @@ impl Phy {
         count.max(1)
     }
 
-    /// How long a frame with these packets, IP headers and all, is on the air.
-    pub fn data_s(&self, rate: Rate, packets_bytes: impl ExactSizeIterator<Item = u32>) -> Seconds {
-        let bytes: f64 = if self.is_aggregated(packets_bytes.len()) {
-            packets_bytes.map(subframe_bytes).sum()
+    /// How long a frame with the first `count` of these packets, IP headers and all, is on the air.
+    pub fn data_s(
+        &self,
+        rate: Rate,
+        count: u32,
+        packets_bytes: impl Iterator<Item = u32>,
+    ) -> Seconds {
+        let sent = packets_bytes.take(count as usize);
+        let bytes: f64 = if self.always_aggregated || count > 1 {
+            sent.map(subframe_bytes).sum()
         } else {
-            packets_bytes.map(mpdu_bytes).sum()
+            sent.map(mpdu_bytes).sum()
         };
         self.symbols_s(rate, bytes) + self.extension_s
     }
 
+    /// How many of these packets of an aggregate begin in its first `overlap_s`.
+    pub fn packets_within(
+        &self,
+        rate: Rate,
+        overlap_s: Seconds,
+        packets_bytes: impl Iterator<Item = u32>,
+    ) -> u32 {
+        let overlap_bytes = (overlap_s - self.preamble_s) * self.bytes_per_s(rate);
+        let mut bytes = 0.0;
+        let begins = packets_bytes.take_while(|&packet| {
+            let begins_at = bytes;
+            bytes += subframe_bytes(packet);
+            begins_at < overlap_bytes
+        });
+        begins.count() as u32
+    }
+
     /// What answers it, with the space before it.
-    pub fn answer_s(&self, rate: Rate, packets: usize) -> Seconds {
+    pub fn answer_s(&self, rate: Rate, packets: u32) -> Seconds {
         let bytes = match self.is_block(packets) {
             true => BLOCK_ACK_BYTES,
             false => ACK_BYTES,
@@ -150,12 +177,8 @@ impl Phy {
     }
 
     /// Whether a frame of so many packets is answered by a block acknowledgement.
-    pub fn is_block(&self, packets: usize) -> bool {
+    pub fn is_block(&self, packets: u32) -> bool {
         self.packets_max > 1 && packets > 1
-    }
-
-    fn is_aggregated(&self, packets: usize) -> bool {
-        self.always_aggregated || packets > 1
     }
 
     fn symbols_s(&self, rate: Rate, bytes: f64) -> Seconds {
@@ -253,7 +276,11 @@ mod tests {
 
     #[test]
     fn bits_of_a_symbol_are_those_of_the_standard() {
-        let bits = |phy: Phy| (0..8).map(|mcs| phy.rate(mcs).bits_per_symbol).collect::<Vec<_>>();
+        let bits = |phy: Phy| {
+            (0..8)
+                .map(|mcs| phy.rate(mcs).bits_per_symbol)
+                .collect::<Vec<_>>()
+        };
         let narrow = bits(phy("802.11n", 20, false));
         assert_eq!(narrow, [26., 52., 78., 104., 156., 208., 234., 260.]);
         let wide = bits(phy("802.11ac", 80, false));
@@ -264,8 +291,8 @@ mod tests {
     fn frames_are_as_long_as_in_ns_3() {
         // Release 3.44: data 130 and 56 us, acknowledgement 34 and 28 us.
         let (n, ac) = (phy("802.11n", 20, false), phy("802.11ac", 80, false));
-        assert_eq!(us(n.data_s(n.rate(7), [668].into_iter())), 130.0);
-        assert_eq!(us(ac.data_s(ac.rate(8), [668].into_iter())), 56.0);
+        assert_eq!(us(n.data_s(n.rate(7), 1, [668].into_iter())), 130.0);
+        assert_eq!(us(ac.data_s(ac.rate(8), 1, [668].into_iter())), 56.0);
         assert_eq!(us(n.answer_s(n.rate(7), 1) - n.sifs_s), 34.0);
         assert_eq!(us(ac.answer_s(ac.rate(8), 1) - ac.sifs_s), 28.0);
         assert_eq!([us(n.aifs_s), us(ac.aifs_s)], [37.0, 43.0]);
@@ -279,8 +306,8 @@ mod tests {
         let many = || std::iter::repeat_n(668, 500);
         assert_eq!(n.fitting(n.rate(7), many()), 62);
         assert_eq!(ac.fitting(ac.rate(8), many()), 64);
-        assert_eq!(us(n.data_s(n.rate(7), std::iter::repeat_n(668, 62))), 5478.0);
-        assert_eq!(us(ac.data_s(ac.rate(8), std::iter::repeat_n(668, 64))), 1076.0);
+        assert_eq!(us(n.data_s(n.rate(7), 62, many())), 5478.0);
+        assert_eq!(us(ac.data_s(ac.rate(8), 64, many())), 1076.0);
         assert_eq!(phy("802.11n", 20, false).fitting(n.rate(7), many()), 1);
     }
 }
