@@ -361,15 +361,21 @@ impl Cell {
 
     /// The frame of which something is left after a collision, and how many of its packets are not.
     ///
-    /// A receiver follows the frame whose preamble it makes out, one of them at random. Packets of an
-    /// aggregate that are sent after all other frames have ended are then received, and acknowledged.
+    /// A phone makes out the preamble of the nearest sender, and receives the packets of an aggregate
+    /// that follow when all else on the air has ended. At the access point preambles of phones garble
+    /// each other, and while it sends it hears nothing.
     fn survivor(&mut self, air: &Air, frames: &[Frame]) -> Option<(Frame, u32)> {
-        let at = (self.stream.uniform() * frames.len() as f64) as usize;
-        let frame = frames[at];
+        let from_access_point = |frame: &&Frame| frame.sender == ACCESS_POINT;
+        let frame = *frames.iter().find(from_access_point)?;
         let others = frames.iter().filter(|other| other.sender != frame.sender);
         let overlap_s = others.map(|other| other.air_s).fold(0.0, f64::max);
         if frame.packets < 2 || frame.is_void || frame.air_s <= overlap_s {
             return None;
+        }
+        for _ in 1..frames.len() {
+            if self.stream.uniform() >= FARTHER_RATIO {
+                return None;
+            }
         }
         let rate = self.phones[frame.phone as usize].rate;
         let sent = self.queue(&frame).unsent().map(|packet| packet.bytes);
@@ -440,16 +446,11 @@ impl Cell {
         }
     }
 
-    /// The access point has served a phone, which waits for its turn among those who have more.
-    ///
-    /// The phone for which a packet waits longest is the next.
+    /// The access point has served a phone: the next one's turn.
     fn end_turn(&mut self, phone: u32) {
         self.turns.retain(|&turn| turn != phone);
-        let since_s = |phone: u32| self.phones[phone as usize].down.since_s();
-        if let Some(own_s) = since_s(phone) {
-            let later = |&turn: &u32| since_s(turn).is_some_and(|other_s| other_s > own_s);
-            let at = self.turns.iter().position(later);
-            self.turns.insert(at.unwrap_or(self.turns.len()), phone);
+        if !self.phones[phone as usize].down.is_empty() {
+            self.turns.push_back(phone);
         }
     }
 
@@ -553,5 +554,8 @@ impl Cell {
     }
 }
 
+/// Of two phones at one distance from the access point, in random directions from it, how many are
+/// farther from each other than from it: those at an angle of more than 60 degrees.
+const FARTHER_RATIO: f64 = 2.0 / 3.0;
 /// The access point among those who send.
 const ACCESS_POINT: u32 = u32::MAX;

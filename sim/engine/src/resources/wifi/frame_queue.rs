@@ -48,11 +48,6 @@ impl FrameQueue {
         self.0.len() as u32
     }
 
-    /// Since when the first waits; none if nothing does.
-    pub fn since_s(&self) -> Option<Seconds> {
-        self.0.front().map(|packet| packet.since_s)
-    }
-
     /// Packets of which nobody knows that they go on the air, the last of each datagram.
     pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
         let ends = self.0.iter().filter(|packet| packet.is_last);
