@@ -26,6 +26,7 @@ from pocketsim.sim.plan import (
     networks,
     plan,
     town,
+    wifi,
 )
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
 from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
@@ -81,7 +82,7 @@ def build_plan(
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": networks.access(resolved, name),
         "sites": _sites(resolved, people),
-        "phones": _phones(resolved, people, first_index),
+        "phones": _phones(resolved, name, people, first_index),
         "backbone": {
             "latency_s": resolved["network"]["backbone_latency_s"],
             "relay_latency_s": resolved["network"]["relay_latency_s"],
@@ -169,7 +170,7 @@ def _sites(resolved: Resolved, people: Population) -> plan.Sites:
 
 
 def _phones(
-    resolved: Resolved, people: Population, first_index: Sequence[int] | None
+    resolved: Resolved, name: str, people: Population, first_index: Sequence[int] | None
 ) -> plan.Phones:
     phones = int(people.lane.size)
     indices = list(first_index) if first_index is not None else [1] * phones
@@ -181,6 +182,7 @@ def _phones(
         "site": plan.numbers(people.site),
         "first_index": plan.counts(indices),
         "role": plan.numbers(people.role),
+        "mcs": plan.numbers(wifi.schemes(resolved, people, name)),
         "cores_of": plan.numbers(_cores_of(resolved, people)),
     }
 

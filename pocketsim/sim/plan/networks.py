@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import streams
+from pocketsim.sim.plan import wifi
 
 if TYPE_CHECKING:
     from pocketsim.sim.plan import plan
@@ -34,13 +35,10 @@ def drawn(network: given.Access, seed: int, name: str) -> given.Access:
     def positive(key: str, mean: float, error: float) -> float:
         return streams.positive(seed, f"{name}/{key}", mean, error)
 
-    up, down = network["up_bytes_per_s"], network["down_bytes_per_s"]
     latency_s, median_s = network["latency_s"], network["jitter_median_s"]
     sigma, loss = network["jitter_sigma"], network["loss_ratio"]
-    return {
+    found: given.Access = {
         **network,
-        "up_bytes_per_s": positive("up", up, errors.get("up_bytes_per_s", 0.0)),
-        "down_bytes_per_s": positive("down", down, errors.get("down_bytes_per_s", 0.0)),
         "latency_s": positive("latency", latency_s, errors.get("latency_s", 0.0)),
         "jitter_median_s": positive("jitter_median", median_s, errors.get("jitter_median_s", 0.0)),
         "jitter_sigma": positive("jitter_sigma", sigma, errors.get("jitter_sigma", 0.0)),
@@ -48,12 +46,17 @@ def drawn(network: given.Access, seed: int, name: str) -> given.Access:
             seed, f"{name}/loss_ratio", loss, errors.get("loss_ratio", 0.0)
         ),
     }
+    if "wifi" not in network:
+        up, down = network["up_bytes_per_s"], network["down_bytes_per_s"]
+        found["up_bytes_per_s"] = positive("up", up, errors.get("up_bytes_per_s", 0.0))
+        found["down_bytes_per_s"] = positive("down", down, errors.get("down_bytes_per_s", 0.0))
+    return found
 
 
 def _access(network: given.Access) -> plan.Access:
     return {
-        "up_bytes_per_s": network["up_bytes_per_s"],
-        "down_bytes_per_s": network["down_bytes_per_s"],
+        "up_bytes_per_s": network.get("up_bytes_per_s", 0.0),
+        "down_bytes_per_s": network.get("down_bytes_per_s", 0.0),
         "up_queue_bytes": network["up_queue_bytes"],
         "down_queue_bytes": network["down_queue_bytes"],
         "blocks": network["when_full"] == "block",
@@ -64,4 +67,5 @@ def _access(network: given.Access) -> plan.Access:
         "bursts": network["bursts"],
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],
+        "wifi": wifi.columns(network["wifi"]) if "wifi" in network else None,
     }

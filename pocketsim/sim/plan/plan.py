@@ -57,6 +57,17 @@ class Profile(TypedDict):
     socket_buffer_bytes: int
 
 
+class Wifi(TypedDict):
+    """What the access points of a network are."""
+
+    standard: str
+    channel_width_mhz: int
+    streams: int
+    aggregation: bool
+    block_ack_request: bool
+    queue_packets: int
+
+
 class Access(TypedDict):
     """One kind of access network."""
 
@@ -72,6 +83,7 @@ class Access(TypedDict):
     bursts: Bursts | None
     reorders: bool
     forwarding_cpu_s: float
+    wifi: Wifi | None
 
 
 class Sites(TypedDict):
@@ -88,6 +100,7 @@ class Phones(TypedDict):
     site: Numbers
     first_index: Counts
     role: Numbers
+    mcs: Numbers
     cores_of: Numbers
 
 

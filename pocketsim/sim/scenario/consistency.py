@@ -49,6 +49,10 @@ def _check_queues(scenario: Scenario, path: Path) -> None:
     if scenario.run.fidelity != "flow":
         return
     for name, access in scenario.network.access.items():
+        if access.wifi is not None:
+            reason = 'run.fidelity = "flow" has no frames that could contend'
+            place = f"network.access.{name}.wifi"
+            raise ScenarioError(path, place, reason, 'run.fidelity = "hybrid"')
         if access.when_full == "block":
             place = f"network.access.{name}.when_full"
             reason = 'run.fidelity = "flow" has no queue that could be full'

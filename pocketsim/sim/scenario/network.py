@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
 from pocketsim.sim.scenario.fields import Ratio, Sigma
+from pocketsim.sim.scenario.wifi import Wifi
 
 
 class Bursts(Section):
@@ -64,8 +65,10 @@ AccessErrors.absent_when_none = AccessErrors.optional()
 class Access(Section):
     """One kind of access network: the hop between a phone and its access point or cell."""
 
-    up: Bandwidth = Field(description="From the phone.")
-    down: Bandwidth = Field(description="To the phone.")
+    up: Bandwidth | None = Field(
+        default=None, description="From the phone; needed, but with `wifi`, whose PHY has a rate."
+    )
+    down: Bandwidth | None = Field(default=None, description="To the phone, the same way.")
     up_queue: Size | None = Field(
         default=None,
         description="What may wait at the phone to be sent, of more `when_full` says; absent for as"
@@ -114,13 +117,28 @@ class Access(Section):
     phones_per_site: Count | None = Field(
         default=None, description="Phones on one access point or cell; absent for all on one."
     )
+    wifi: Wifi | None = Field(
+        default=None,
+        description="Access points of IEEE 802.11, whose phones contend for the air; absent for the"
+        " rates `up` and `down` and a plain `site_capacity`. Fidelity hybrid alone has it.",
+    )
     standard_error: AccessErrors | None = Field(
         default=None,
         description='Standard errors of its numbers, which `run.draw = "posterior"` then draws once'
         " for each repetition; absent: they are taken as they stand.",
     )
 
-    absent_when_none = frozenset({"standard_error"})
+    absent_when_none = frozenset({"up", "down", "wifi", "standard_error"})
+
+    @model_validator(mode="after")
+    def _it_has_rates(self) -> Access:
+        for key in ("up", "down") if self.wifi is None else ():
+            if getattr(self, key) is None:
+                raise ValueError(f"{key} is required, but in a network with wifi")
+        for key in _NOT_WITH_WIFI if self.wifi is not None else ():
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key} is of a network without wifi, whose air has its own limit")
+        return self
 
     @model_validator(mode="after")
     def _losses_may_err_so(self) -> Access:
@@ -163,4 +181,5 @@ class Outage(Section):
         return self
 
 
+_NOT_WITH_WIFI = ("up", "down", "up_queue", "down_queue", "site_capacity")
 _ROUNDING = 1e-6  # of 1 / (1 - share), which people write in decimals

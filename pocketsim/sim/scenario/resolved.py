@@ -100,11 +100,33 @@ class AccessErrors(TypedDict):
     loss_ratio: NotRequired[float]
 
 
-class Access(TypedDict):
-    """One kind of access network."""
+class Distances(TypedDict):
+    """Shares of an access point's phones by how far from it they are."""
 
-    up_bytes_per_s: float
-    down_bytes_per_s: float
+    near: float
+    room: float
+    next_room: float
+    edge: float
+
+
+class Wifi(TypedDict):
+    """Access points of IEEE 802.11."""
+
+    standard: Literal["802.11n", "802.11ac"]
+    channel_width_mhz: int | None
+    streams: int
+    mcs: int | None
+    distance: Distances | None
+    aggregation: bool
+    block_ack_request: bool
+    queue_packets: int
+
+
+class Access(TypedDict):
+    """One kind of access network; its rates are absent where it has `wifi`."""
+
+    up_bytes_per_s: NotRequired[float]
+    down_bytes_per_s: NotRequired[float]
     up_queue_bytes: int | None
     down_queue_bytes: int | None
     when_full: Literal["drop", "block"]
@@ -117,6 +139,7 @@ class Access(TypedDict):
     forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None
     phones_per_site: int | None
+    wifi: NotRequired[Wifi]
     standard_error: NotRequired[AccessErrors]
 
 

@@ -50,11 +50,7 @@ impl Habits {
         let plan = Plan {
             seed: self.seed(networks),
             access: networks
-                .map(|network| Access {
-                    // Pairs that are silent contend with nobody.
-                    wifi: None,
-                    ..self.access[network as usize].clone()
-                })
+                .map(|network| self.access[network as usize].clone())
                 .to_vec(),
             ..self.plan.clone()
         };
@@ -107,6 +103,10 @@ fn habit(unit_s: Seconds, in_turn: bool, silences: &[Silence], spans: &Spans) ->
     (pairs > 0).then(|| Habit::new(unit_s, pairs, &seen))
 }
 
+/// By which the frames of pairs on access points of 802.11 are sent, one that all of these have: what
+/// is sent in silence is short by any.
+const MCS: u32 = 4;
+
 fn pairs(plan: &Plan) -> Plan {
     let phones = 2 * PAIRS;
     Plan {
@@ -127,7 +127,7 @@ fn pairs(plan: &Plan) -> Plan {
             site: (0..phones as u32).collect(),
             first_index: vec![1; phones],
             role: vec![0; phones],
-            mcs: Vec::new(),
+            mcs: vec![MCS; phones],
             cores_of: Vec::new(),
         },
         backbone: plan.backbone.clone(),

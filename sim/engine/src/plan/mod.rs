@@ -125,9 +125,9 @@ pub struct AfterRest {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Access {
-    /// From the phone, bytes per second.
+    /// From the phone, bytes per second; 0 with `wifi`.
     pub up_bytes_per_s: f64,
-    /// To the phone, bytes per second.
+    /// To the phone, the same way.
     pub down_bytes_per_s: f64,
     /// What may wait at the phone to be sent, bytes; none for what its share carries in 250 ms (hybrid).
     pub up_queue_bytes: Option<f64>,

@@ -212,6 +212,7 @@ fn varies(access: &Access) -> bool {
     access.jitter_median_s > 0.0
         || access.loss_ratio > 0.0
         || access.bursts.is_some()
+        || access.wifi.is_some()
         || access.forwarding_cpu_s > 0.0
 }
 
