@@ -212,6 +212,7 @@ def access(**changes):
         "bursts": None,
         "reorders": False,
         "forwarding_cpu_s": 0.0,
+        "wifi": None,
         **changes,
     }
 
@@ -254,6 +255,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "first_index": [1] * phones,
             "role": [0] * phones,
             "cores_of": [],
+            "mcs": [],
         },
         "proximity": {
             key: [] for key in ("links", "time_s", "duration_s", "phone_a", "phone_b", "link")
