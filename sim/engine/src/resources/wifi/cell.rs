@@ -16,6 +16,7 @@ use crate::base::rng::Stream;
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::radio::Direction;
 use crate::resources::wifi::frame_queue::{FrameQueue, Packet};
+use crate::resources::wifi::outcome::Outcome;
 use crate::resources::wifi::phy::{Phy, Rate, BEACON_INTERVAL_S, CW_MAX, CW_MIN, RETRIES_MAX};
 
 /// An access point with its phones.
@@ -88,15 +89,6 @@ pub struct Air {
     pub block_ack_request: bool,
     /// Packets that may wait at each sender.
     pub queue_packets: u32,
-}
-
-/// What came of a frame: datagrams that are over the air, and those that are given up.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Over the air.
-    pub over: Vec<u32>,
-    /// Lost.
-    pub lost: Vec<u32>,
 }
 
 impl Cell {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::resources::wifi::cell::Outcome;
+use crate::resources::wifi::outcome::Outcome;
 
 /// The first packets of it are those on the air.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@
 
 mod cell;
 mod frame_queue;
+mod outcome;
 pub mod phy;
 
 use std::collections::VecDeque;
@@ -18,7 +19,8 @@ use crate::plan::Plan;
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::radio::Direction;
 use crate::resources::shared_medium::SiteLook;
-use crate::resources::wifi::cell::{Air, Cell, Outcome};
+use crate::resources::wifi::cell::{Air, Cell};
+use crate::resources::wifi::outcome::Outcome;
 use crate::resources::wifi::phy::Phy;
 use crate::resources::Happening;
 
