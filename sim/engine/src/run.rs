@@ -32,6 +32,7 @@ use crate::phone::keepalive::upkeep::Find;
 use crate::phone::policy::Policy;
 use crate::plan::machine_config;
 use crate::plan::Plan;
+use crate::record::paths::ReachSummary;
 use crate::record::trace::Trace;
 use crate::resources::any_world::AnyWorld;
 use crate::resources::queue_delay::QueueDelays;
@@ -50,6 +51,8 @@ pub struct RunResult {
     pub energy_j: BTreeMap<&'static str, f64>,
     /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
     pub waits: Option<QueueDelays>,
+    /// Who reached whom how; none where the plan limits neither that nor the relay.
+    pub reach: Option<ReachSummary>,
     /// What the applications say at the end.
     pub final_state: FinalState,
     /// Kinds of rows beside those of everybody's, by number after them.
@@ -183,6 +186,13 @@ fn over<A: Application>(
     let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
     config.answer_on_same_connection &= answers;
     config.answer_on_same_stream &= config.answer_on_same_connection;
+    let trust_s = plan
+        .nats
+        .as_ref()
+        .map(|nats| nats.hole_punching.path_trust_s);
+    if let Some(trust_s) = trust_s.filter(|&trust_s| trust_s > 0.0) {
+        config.path_trust_s = trust_s;
+    }
     let (seed, options) = (plan.seed, plan.transport.clone());
     let hooks = Hooks {
         find: (options.mode == "quic_keep").then(|| find(&plan, config)),
@@ -249,6 +259,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     let clock_s = driver.clock_s();
     let energy_j = driver.energy_j();
     let waits = driver.waits();
+    let reach = driver.reach_summary(end_s);
     let (trace, applications) = driver.finish();
     Ok(RunResult {
         trace,
@@ -256,6 +267,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         wall_s,
         energy_j,
         waits,
+        reach,
         final_state: final_state(&applications),
         own_kinds: Vec::new(),
     })

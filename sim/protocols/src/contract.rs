@@ -187,6 +187,10 @@ named_enum! {
         PeerBusy = "peer_busy",
         /// The policy of the transport gave it up before it was handed over.
         Withheld = "withheld",
+        /// No way in: the NAT before the receiver has no binding for the sender.
+        Unreachable = "unreachable",
+        /// No room in a queue of the relay.
+        RelayFull = "relay_full",
     }
 }
 

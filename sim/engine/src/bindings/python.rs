@@ -30,7 +30,7 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `waits` by direction, `kept_cents`, `clock_s`,
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `waits` by direction, `reach`, `kept_cents`, `clock_s`,
     /// `final_index`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
     /// they have stored; `timeline`: work and datagrams; `ledger`: what rows that were not kept came to.
     /// The last four are `None` unless asked for.
@@ -125,7 +125,11 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     let kinds: Vec<&str> = named
         .chain(result.own_kinds.iter().map(String::as_str))
         .collect();
-    let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+    // A table keeps all names of a column, whether or not they are in it.
+    let of_reach = [Reason::Unreachable, Reason::RelayFull];
+    let known = |reason: &&Reason| result.reach.is_some() || !of_reach.contains(reason);
+    let reasons = Reason::ALL.iter().filter(known).map(|reason| reason.name());
+    let reasons: Vec<&str> = reasons.collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;
     dict.set_item("reasons", reasons)?;
@@ -133,6 +137,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("cpu_s", cpu_s)?;
     dict.set_item("energy_j", result.energy_j.clone())?;
     dict.set_item("waits", waits_to_dict(py, result.waits.as_ref())?)?;
+    dict.set_item("reach", result.reach.clone())?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
     dict.set_item("final_index", final_state.final_index.clone())?;

@@ -162,6 +162,8 @@ fn pairs(plan: &Plan) -> Plan {
             blocks: false,
         },
         energy: None,
+        nats: None,
+        relay: None,
     }
 }
 

@@ -24,6 +24,8 @@ use crate::driver::schedule::Schedule;
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
+use crate::network::reach::Reach;
+use crate::network::relay::Relay;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
 use crate::phone::executor::{Effect, Executor};
@@ -31,6 +33,7 @@ use crate::phone::keepalive::upkeep::{Find, Silence};
 use crate::phone::lane::Input;
 use crate::phone::policy::Policy;
 use crate::plan::Plan;
+use crate::record::paths::ReachSummary;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::{Tally, Trace};
 use crate::resources::queue_delay::QueueDelays;
@@ -73,11 +76,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let recorder = Recorder::new(&plan);
         let mut executor = Executor::new(&plan, takes_turns, make);
         let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
+        let limits = (Reach::new(&plan), Relay::new(plan.relay.as_ref()));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
         let contacts = Contacts::new(plan.proximity);
-        let network = Network::new(seed, phones, routes, contacts, forwarders);
+        let network = Network::new(seed, phones, routes, contacts, forwarders, limits);
         executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
@@ -133,6 +137,13 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// How long datagrams waited in the queues of radios; none where there are no queues.
     pub fn waits(&self) -> Option<QueueDelays> {
         self.context.waits()
+    }
+
+    /// Who reached whom how until `end_s`; none where the plan limits neither that nor the relay.
+    pub(crate) fn reach_summary(&mut self, end_s: Seconds) -> Option<ReachSummary> {
+        let mut summary = self.recorder.reach_summary()?;
+        self.network.add_to(&mut summary, end_s);
+        Some(summary)
     }
 
     /// What was traced, and each phone's application for its final state.
@@ -262,6 +273,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 let arrived = self.network.cross(context, recorder, token);
                 self.take_in(arrived);
             }
+            Due::Relayed(token, stage) => self.network.relay(context, recorder, token, stage),
             Due::Heard(token) => {
                 let arrived = self.network.hear(context, recorder, token);
                 self.take_in(arrived);

@@ -21,6 +21,28 @@ pub(crate) enum Layer {
     Transport,
 }
 
+/// Where in the relay a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// At its sender's token bucket.
+    Bucket,
+    /// Before what the relay receives.
+    Up,
+    /// Before what the relay sends.
+    Down,
+}
+
+impl Stage {
+    /// What comes after it; none if the datagram leaves.
+    pub(crate) fn next(self) -> Option<Self> {
+        match self {
+            Self::Bucket => Some(Self::Up),
+            Self::Up => Some(Self::Down),
+            Self::Down => None,
+        }
+    }
+}
+
 /// What comes due in the queue.
 pub(crate) enum Due {
     /// The next open arrival of the plan.
@@ -35,6 +57,8 @@ pub(crate) enum Due {
     Delivery(u32),
     /// A datagram reaches the far phone's access point, from the sender's.
     Crossing(u32),
+    /// A datagram comes to a stage of the relay.
+    Relayed(u32, Stage),
     /// The far radio has carried a datagram.
     Heard(u32),
     /// A contact has carried a datagram (token, the sender's epoch).

@@ -3,9 +3,10 @@
 //! What deliberately does not live here: how long a radio takes, which is the world's, and
 //! datagrams that are carried all the way at once ([`crate::network`]).
 
-use pocketsim_protocols::contract::{Reason, Seconds};
+use pocketsim_protocols::contract::{Path, Reason, Seconds};
 
-use crate::events::sim_context::{Due, SimContext};
+use crate::events::sim_context::{Due, SimContext, Stage};
+use crate::network::resequencer::Way;
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
 use crate::record::recorder::Recorder;
@@ -116,11 +117,48 @@ impl<B> Network<B> {
             // Nothing of it is on the way, but it kept the radio busy.
             return context.push(flight.out_s, Due::Crossing(token));
         }
+        if let Some(reach) = &mut self.reach {
+            reach.send(flight.way, flight.out_s);
+        }
+        if self.relay.is_some() && flight.way.path == Path::Relay {
+            let date = flight.out_s + self.routes.to_relay_s(flight.way.from);
+            return context.push(date, Due::Relayed(token, Stage::Bucket));
+        }
         let mut date = flight.out_s + flight.extra_s;
         if flight.ordered {
             date = self
                 .resequencer
                 .delivery(flight.way, flight.epochs[0], date);
+        }
+        context.push(date, Due::Crossing(token));
+    }
+
+    /// It has come to a stage of the relay, if it ever left its sender's radio.
+    ///
+    /// Jitter of both networks comes after it.
+    pub(crate) fn relay<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        token: u32,
+        stage: Stage,
+    ) {
+        let (now, flight) = (context.now(), &self.flights[token as usize]);
+        let (way, bytes) = (flight.way, flight.wire_bytes());
+        let Some(relay) = self.relay.as_mut().filter(|_| is_sent(context, flight)) else {
+            return context.push(now, Due::Crossing(token));
+        };
+        let Some(out_s) = relay.pass(stage, way, now, bytes) else {
+            return self.remove(now, recorder, token, Reason::RelayFull);
+        };
+        if let Some(next) = stage.next() {
+            return context.push(out_s, Due::Relayed(token, next));
+        }
+        let left_s = (flight.extra_s - self.routes.to_relay_s(way.from)).max(0.0);
+        let mut date = out_s + left_s;
+        if flight.ordered {
+            let epoch = flight.epochs[0];
+            date = self.resequencer.delivery(way, epoch, date);
         }
         context.push(date, Due::Crossing(token));
     }
@@ -144,6 +182,8 @@ impl<B> Network<B> {
             Reason::LinkLoss
         } else if !context.is_on(way.to.0) || context.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff
+        } else if !self.is_admitted(way, context.now()) {
+            Reason::Unreachable
         } else {
             match context.carry(token, Hop::Down(way.to), bytes) {
                 Carried::Until(date) => {
@@ -161,6 +201,12 @@ impl<B> Network<B> {
         };
         self.remove(context.now(), recorder, token, reason);
         None
+    }
+
+    /// Whether the NAT of the receiver, if it has one, lets in what comes this way now.
+    fn is_admitted(&mut self, way: Way, now: Seconds) -> bool {
+        let reach = self.reach.as_mut();
+        reach.is_none_or(|reach| reach.admits(way, now))
     }
 
     /// The far radio has carried it, as was known before.
@@ -209,4 +255,10 @@ impl<B> Network<B> {
             }
         }
     }
+}
+
+/// Whether it was out of its sender's radio before that went off.
+fn is_sent<W: World, B>(context: &SimContext<W>, flight: &Flight<B>) -> bool {
+    let off_s = context.end_of_epoch(flight.way.from.0, flight.epochs[0]);
+    off_s.is_none_or(|off_s| off_s >= flight.out_s)
 }

@@ -10,6 +10,8 @@ pub(crate) mod burst_loss;
 pub mod contacts;
 pub(crate) mod forwarding;
 pub(crate) mod hops;
+pub(crate) mod reach;
+pub(crate) mod relay;
 pub mod resequencer;
 pub(crate) mod routes;
 pub mod socket_buffer;
@@ -25,9 +27,12 @@ use crate::events::sim_context::{Due, SimContext};
 use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::{Forwarders, Passage};
+use crate::network::reach::Reach;
+use crate::network::relay::Relay;
 use crate::network::resequencer::{Resequencer, Way};
 use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
+use crate::record::paths::ReachSummary;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::timeline::Row;
 use crate::record::trace::Tally;
@@ -36,6 +41,10 @@ use crate::resources::{Hop, World};
 /// The datagrams of one run that are under way, with a body of type `B`.
 pub(crate) struct Network<B> {
     pub(crate) routes: Routes,
+    /// None where everybody reaches everybody.
+    pub(crate) reach: Option<Box<Reach>>,
+    /// None where the relay is a delay alone.
+    pub(crate) relay: Option<Box<Relay>>,
     contacts: Contacts,
     pub(crate) resequencer: Resequencer,
     chains: Chains,
@@ -90,10 +99,13 @@ impl<B> Network<B> {
         routes: Routes,
         contacts: Contacts,
         forwarders: Option<Forwarders>,
+        (reach, relay): (Option<Box<Reach>>, Option<Box<Relay>>),
     ) -> Self {
         let bursts = routes.bursts();
         Self {
             routes,
+            reach,
+            relay,
             contacts,
             resequencer: Resequencer::default(),
             chains: Chains::new(seed, &bursts),
@@ -247,12 +259,25 @@ impl<B> Network<B> {
             return None;
         }
         self.settle_order(now, &flight);
+        recorder.deliver(flight.way.from, to, flight.way.path);
         Some(Arrived {
             from: flight.way.from,
             to,
             datagram: flight.datagram,
             row: flight.row,
         })
+    }
+
+    /// Writes down what NATs and the relay did until `end_s`.
+    pub(crate) fn add_to(&mut self, summary: &mut ReachSummary, end_s: Seconds) {
+        let punching = self
+            .reach
+            .as_mut()
+            .and_then(|reach| reach.punching.as_mut());
+        if let Some(punching) = punching {
+            summary.punching = Some(punching.summary(end_s));
+        }
+        summary.relay = self.relay.as_ref().map(|relay| relay.summary());
     }
 
     /// For whom a datagram is.
@@ -277,6 +302,9 @@ impl<B> Network<B> {
     /// forwarded there any more.
     pub(crate) fn silence(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
         self.contacts.silence(phone, now);
+        if let Some(reach) = &mut self.reach {
+            reach.forget(phone);
+        }
         let Some(forwarders) = &mut self.forwarders else {
             return;
         };

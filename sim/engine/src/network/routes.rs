@@ -94,6 +94,12 @@ impl Routes {
         }
     }
 
+    /// One way between a phone and the relay, seconds.
+    pub(crate) fn to_relay_s(&self, phone: NodeId) -> Seconds {
+        let network = self.places[phone.0 as usize].network;
+        self.links[network as usize].latency_s + self.backbone.relay_latency_s
+    }
+
     /// How losses cluster in each phone's network; empty where they do in none.
     pub(crate) fn bursts(&self) -> Vec<Option<Bursts>> {
         if self.bursts.iter().all(Option::is_none) {

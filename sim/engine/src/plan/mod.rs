@@ -8,12 +8,14 @@
 pub(crate) mod columns;
 pub(crate) mod machine_config;
 pub mod wifi;
+mod nats;
 
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
 
 use crate::plan::wifi::Wifi;
+pub use self::nats::{HolePunching, Nat, Nats, Relay};
 
 #[cfg(feature = "python")]
 use crate::plan::columns::{counts, eva, flags, floats, numbers, options};
@@ -59,6 +61,10 @@ pub struct Plan {
     pub trace: Trace,
     /// What draws how much power; none when energy is not asked for.
     pub energy: Option<Energy>,
+    /// What lies between phones and the Internet; none where everybody reaches everybody.
+    pub nats: Option<Nats>,
+    /// What the relay can carry; none where it is a delay alone.
+    pub relay: Option<Relay>,
 }
 
 /// What one phone model's operations cost; arrays run over `Operation::ALL`, then the scenario's own.

@@ -4,6 +4,7 @@
 
 pub mod aggregates;
 pub mod energy;
+pub mod paths;
 pub(crate) mod recorder;
 pub mod summary;
 pub mod timeline;

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{
-    Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Reason, Seconds,
+    Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Path, Reason, Seconds,
 };
 
 use crate::cost::table::{Cost, Priced};
 use crate::plan::Plan;
 use crate::record::energy::Accountant;
+use crate::record::paths::{Paths, ReachSummary};
 use crate::record::timeline::Row;
 use crate::record::trace::{Tally, Trace};
 use crate::resources::queue_delay::Span;
@@ -20,6 +21,8 @@ use crate::resources::radio::Direction;
 pub(crate) struct Recorder {
     trace: Trace,
     energy: Option<Accountant>,
+    /// None where nobody asks which way things went.
+    paths: Option<Box<Paths>>,
 }
 
 impl Recorder {
@@ -28,12 +31,16 @@ impl Recorder {
         Self {
             trace: Trace::new(plan),
             energy: Accountant::new(plan),
+            paths: (plan.nats.is_some() || plan.relay.is_some()).then(Box::default),
         }
     }
 
     /// A row about `phone`.
     pub(crate) fn record(&mut self, now: Seconds, phone: u32, event: &Event) {
         self.trace.record(now, NodeId(phone), event);
+        if let (Some(paths), EventKind::Store) = (&mut self.paths, event.kind) {
+            paths.store(NodeId(phone), event.peer);
+        }
     }
 
     /// A row that says that `phone` went on or off.
@@ -64,6 +71,18 @@ impl Recorder {
             let event = Event::new(EventKind::Drop, message, of.from, size_bytes);
             self.record(now, of.to.0, &event.because(of.reason));
         }
+    }
+
+    /// A datagram is at its socket.
+    pub(crate) fn deliver(&mut self, from: NodeId, to: NodeId, path: Path) {
+        if let Some(paths) = &mut self.paths {
+            paths.deliver(from, to, path);
+        }
+    }
+
+    /// Which way things went; none where nobody asks.
+    pub(crate) fn reach_summary(&self) -> Option<ReachSummary> {
+        self.paths.as_ref().map(|paths| paths.summary())
     }
 
     /// Counts one `tally`.

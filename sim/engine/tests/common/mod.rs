@@ -296,6 +296,8 @@ pub fn plan(count: usize) -> Plan {
             blocks: false,
         },
         energy: None,
+        nats: None,
+        relay: None,
     }
 }
 

@@ -5,5 +5,6 @@ mod outages;
 mod paths;
 mod proximity;
 mod queues;
+mod reach;
 mod sockets;
 mod wifi;

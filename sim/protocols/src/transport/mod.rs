@@ -101,6 +101,10 @@ pub struct TransportConfig {
     /// dialled before it, for good; infinite for never (quic, keep).
     #[serde(skip, default = "never_s")]
     pub connection_break_s: Seconds,
+    /// A connection that started over the relay is back on it when the direct path has not answered
+    /// for so long; infinite for never (quic).
+    #[serde(skip, default = "never_s")]
+    pub path_trust_s: Seconds,
     /// Receive timeout of a plain UDP socket; the app only reads again, so the wake-up changes
     /// nothing and is not simulated.
     #[cfg_attr(feature = "schema", schemars(extend("of" = ["udp"], "exclusiveMinimum" = 0)))]
@@ -135,6 +139,7 @@ impl Default for TransportConfig {
             timer_tick_s: 0.0,
             duplicate_dial_s: never_s(),
             connection_break_s: never_s(),
+            path_trust_s: never_s(),
             socket_timeout_s: APP_SOCKET_TIMEOUT_S,
             socket_wakeups: false,
             socket_buffer_bytes: 0,

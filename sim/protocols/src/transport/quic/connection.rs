@@ -33,8 +33,8 @@ pub(super) struct Connection<P> {
     /// Where packets are handled; the next lane is the app's task for its streams.
     pub lane: Lane,
     state: ConnectionState,
-    /// Whether the direct path answered.
-    pub direct: bool,
+    /// Until when the direct path is used, infinite for ever; on the relay this is past.
+    pub direct_until_s: Seconds,
     pub streams: Streams<P>,
     pub timers: TimerTable,
     /// Whether a timer's step is queued on the lane already.
@@ -93,7 +93,10 @@ impl<P: Payload> Connection<P> {
             dialler,
             lane,
             state: CONNECTION.next(None, if dialler { Dial } else { Accept }),
-            direct: !config.relay_first,
+            direct_until_s: match config.relay_first {
+                true => Seconds::NEG_INFINITY,
+                false => Seconds::INFINITY,
+            },
             streams: Streams::new(),
             timers: TimerTable::new(),
             timer_posted: false,
@@ -298,7 +301,7 @@ impl<P: Payload> Connection<P> {
     /// The app is done with the connection.
     pub fn close(&mut self, now: Seconds, out: &mut Out<P>) {
         self.happen(Close);
-        self.send_close(out);
+        self.send_close(now, out);
         self.linger(now, out);
         work(out, Operation::EndpointClose, 0);
     }

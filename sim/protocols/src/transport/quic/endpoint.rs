@@ -122,7 +122,7 @@ impl<P: Payload> Quic<P> {
         }
         let lane = self.next_lane();
         let mut connection = Connection::new(id, from, lane, None, &self.config);
-        connection.direct |= self.direct.contains(&from);
+        self.join_path(&mut connection);
         self.accepted.insert(from, id);
         self.keep(Box::new(connection));
         work(out, Operation::TaskSpawn, 0);
@@ -146,13 +146,21 @@ impl<P: Payload> Quic<P> {
         out.push(Output::Send { to, message });
     }
 
-    pub(super) fn on_pong(&mut self, from: NodeId, id: ConnectionId) {
+    pub(super) fn on_pong(&mut self, from: NodeId, id: ConnectionId, now: Seconds) {
         if let Some(connection) = self.connections.get_mut(&id) {
-            connection.direct = true;
+            let until_s = now + self.config.path_trust_s;
+            connection.direct_until_s = until_s;
             // A single message's endpoint dies with its socket, and so do its paths.
             if self.config.mode == ConnectionMode::Keep {
-                self.direct.insert(from);
+                self.direct.insert(from, until_s);
             }
+        }
+    }
+
+    /// A new connection takes the direct path if that answered another of the same peers.
+    pub(super) fn join_path(&self, connection: &mut Connection<P>) {
+        if let Some(&until_s) = self.direct.get(&connection.peer) {
+            connection.direct_until_s = connection.direct_until_s.max(until_s);
         }
     }
 }

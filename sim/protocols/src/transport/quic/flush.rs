@@ -27,7 +27,7 @@ impl<P: Payload> Connection<P> {
         while let Some((packets, bytes)) = self.next_datagram(now) {
             self.sent_bytes = self.sent_bytes.saturating_add(bytes);
             work(out, Operation::PacketSeal, bytes);
-            self.send(Content::Packets(packets), bytes, self.path(), out);
+            self.send(Content::Packets(packets), bytes, self.path(now), out);
         }
         self.probe_mtu(now, out);
         let waits = |space: &Space| !space.pending.is_empty() && space.probes == 0;
@@ -37,7 +37,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// CONNECTION_CLOSE in a packet of its own.
-    pub(super) fn send_close(&mut self, out: &mut Out<P>) {
+    pub(super) fn send_close(&mut self, now: Seconds, out: &mut Out<P>) {
         let Some(space) = &mut self.spaces[Level::Data as usize] else {
             return;
         };
@@ -52,11 +52,11 @@ impl<P: Payload> Connection<P> {
             frames,
         };
         work(out, Operation::PacketSeal, bytes);
-        self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
+        self.send(Content::Packets(vec![packet]), bytes, self.path(now), out);
     }
 
-    pub(super) fn path(&self) -> Path {
-        match self.direct {
+    pub(super) fn path(&self, now: Seconds) -> Path {
+        match now <= self.direct_until_s {
             true => Path::Direct,
             false => Path::Relay,
         }

@@ -109,8 +109,8 @@ pub struct Quic<P> {
     accepted: BTreeMap<NodeId, ConnectionId>,
     /// Peers whose addresses were found before.
     found: BTreeSet<NodeId>,
-    /// Peers whose direct path answered, while the endpoint lives.
-    direct: BTreeSet<NodeId>,
+    /// Peers whose direct path answered, while the endpoint lives, and until when it is used.
+    direct: BTreeMap<NodeId, Seconds>,
     /// What waits for an answer on the connection that brought it, by what it brought.
     asking: BTreeMap<MessageId, Asking>,
     inbox: inbox::Inbox<P>,
@@ -134,7 +134,7 @@ impl<P: Payload> Quic<P> {
             pool: BTreeMap::new(),
             accepted: BTreeMap::new(),
             found: BTreeSet::new(),
-            direct: BTreeSet::new(),
+            direct: BTreeMap::new(),
             asking: BTreeMap::new(),
             inbox: inbox::Inbox::new(node, config.poll_interval_s, config.poll_phase_s),
             silent: None,
@@ -166,7 +166,7 @@ impl<P: Payload> Machine for Quic<P> {
         &mut self,
         from: NodeId,
         message: Self::Message,
-        _now: Seconds,
+        now: Seconds,
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
@@ -185,7 +185,7 @@ impl<P: Payload> Machine for Quic<P> {
         }
         match content {
             Content::DiscoPing => self.pong(from, connection, out),
-            _ => self.on_pong(from, connection),
+            _ => self.on_pong(from, connection, now),
         }
     }
 

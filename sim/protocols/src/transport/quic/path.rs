@@ -190,7 +190,7 @@ impl<P: Payload> Connection<P> {
         self.note_sent(&packet, vec![Record::MtuProbe], bytes, now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
         work(out, Operation::PacketSeal, bytes);
-        self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
+        self.send(Content::Packets(vec![packet]), bytes, self.path(now), out);
     }
 }
 

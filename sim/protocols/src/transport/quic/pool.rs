@@ -196,7 +196,7 @@ impl<P: Payload> Quic<P> {
         let lane = self.next_lane();
         let mut connection = Connection::new(id, to, lane, Some(message), &self.config);
         connection.unserved_from_s = unserved_from_s;
-        connection.direct |= self.direct.contains(&to);
+        self.join_path(&mut connection);
         connection.post(Step::Dial, out);
         self.connections.insert(id, Box::new(connection));
         id

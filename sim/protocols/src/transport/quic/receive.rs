@@ -23,7 +23,7 @@ impl<P: Payload> Connection<P> {
         self.received_bytes = self.received_bytes.saturating_add(bytes);
         match self.state() {
             // One word of it for all that were handled together.
-            ConnectionState::Closing if is_last => return self.send_close(out),
+            ConnectionState::Closing if is_last => return self.send_close(now, out),
             ConnectionState::Closing => return,
             ConnectionState::Draining | ConnectionState::Gone => return,
             ConnectionState::Preparing

@@ -67,8 +67,10 @@ impl<P: Payload> Connection<P> {
     /// nothing is under way or due.
     pub fn rhythm(&self) -> Option<Rhythm> {
         let asked_s = self.asked_s?;
-        // On the relay it looks for a better path, and what it finds changes what comes after.
-        let may = self.config.mode == ConnectionMode::Keep && self.direct && self.rest.is_none();
+        // On the relay it looks for a better path, and what it finds changes what comes after; so
+        // does a direct path on which it looks for answers.
+        let stays = self.direct_until_s == Seconds::INFINITY;
+        let may = self.config.mode == ConnectionMode::Keep && stays && self.rest.is_none();
         (may && self.is_silent()).then(|| Rhythm {
             asked_s,
             asks_s: self.timers.at(Timer::KeepAlive),
