@@ -18,7 +18,16 @@ from pocketsim.report.html.page import Page, folded, markup
 from pocketsim.report.runs import choice, round_trips
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
-from pocketsim.report.sections import expected, fates, provenance, splits, towns, trades, verdicts
+from pocketsim.report.sections import (
+    expected,
+    fates,
+    provenance,
+    reach,
+    splits,
+    towns,
+    trades,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +65,7 @@ def arranged(
     _towns(page, [run for run in runs if towns.is_town(run)], of_study)
     _grids(page, [run for run in others if run not in plain], of_study)
     _fates(page, [run for run in others if is_of_trades(run)])
+    _reach(page, [run for run in runs if reach.has_any(run)])
     _simulated(page, runs)
     if validation:
         page.section("rows", "Every published row")
@@ -122,6 +132,18 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
 
 
+def _reach(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("reach", "Who reached whom")
+    page.paragraph(_REACH)
+    for group in by_scenario(runs).values():
+        page.add(markup("<h3>{}</h3>", group[0].title))
+        if any(reach.ways(run) for run in group):
+            page.add(reach.pairs_table(group))
+        page.add(reach.paths_table(group))
+
+
 def _profiles(page: Page, runs: Sequence[Run]) -> None:
     page.section("profiles", "Device profiles and what they rest on")
     page.paragraph(_PROFILES)
@@ -177,6 +199,11 @@ _GRIDS = (
 _FATES = (
     "What was sent was stored, was in flight at the end, or was lost, by the last thing that "
     "happened to it; over all phones and repetitions, and of what was traced."
+)
+_REACH = (
+    "Pairs are ordered: a phone, and one that it wants to reach. Expected shares follow from those "
+    "of the classes in the scenario, drawn ones from the classes that phones drew. Classes by "
+    "network are mostly assumed: nobody has published their shares since 2016."
 )
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "

@@ -80,6 +80,7 @@ class Trace:
     cpu_s: dict[str, float] = field(default_factory=dict)
     energy_j: dict[str, float] = field(default_factory=dict)
     clock_s: float = 0.0
+    reach: dict[str, Any] | None = None
 
     def __getattr__(self, name):
         try:
@@ -130,7 +131,8 @@ def run(plan, **variables):
         columns[name] = np.frombuffer(data[start : start + length], DTYPES[name])
         start += length
     names = (head["event_kinds"], head["reasons"], head["counters"])
-    return Trace(columns, *names, data, head["cpu_s"], head["energy_j"], head["clock_s"])
+    spent = (head["cpu_s"], head["energy_j"], head["clock_s"])
+    return Trace(columns, *names, data, *spent, head["reach"])
 
 
 def lists(plan):
@@ -289,6 +291,8 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "blocks": False,
         },
         "energy": None,
+        "nats": None,
+        "relay": None,
         **changes,
     }
 

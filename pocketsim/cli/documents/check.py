@@ -39,6 +39,7 @@ def check(
 
 def _check(file: Path) -> list[str]:
     """Check a document, or raise UserError; return what to know of a scenario's files."""
+    from pocketsim.api.documents import reach
     from pocketsim.sim.base.documents import read_toml
     from pocketsim.sim.devices import implementation, profile
     from pocketsim.sim.scenario import resolve
@@ -58,7 +59,7 @@ def _check(file: Path) -> list[str]:
         document = load(file)
         resolve.check(document)
         warn([document])
-        return lines_of_files(document)
+        return [*lines_of_files(document), *reach.lines(document)]
     return []
 
 

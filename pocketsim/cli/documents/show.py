@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show the runs of a scenario and the sources of its numbers."""
+    from pocketsim.api.documents import reach
     from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
     from pocketsim.sim.scenario.load import load
     from pocketsim.sim.scenario.resolve import resolve
@@ -52,7 +53,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
     for line in _app_faults(rungs):
         console.data(line)
-    for line in lines_of_files(document):
+    for line in (*lines_of_files(document), *reach.lines(document)):
         console.data(line)
     _show_groups(first["devices"])
     implementation = first["implementation"]

@@ -150,8 +150,9 @@ _CAUSES = {
     "connect_timeout": _UNREACHABLE,
     **dict.fromkeys(("idle_timeout", "connection_lost"), "connection broke"),
     **dict.fromkeys(("socket_timeout", "retries_exhausted"), "no answer"),
-    **dict.fromkeys(("buffer_full", "queue_full"), "queue full"),
+    **dict.fromkeys(("buffer_full", "queue_full", "relay_full"), "queue full"),
     **dict.fromkeys(("unserved", "peer_busy"), "receiver busy"),
+    "unreachable": "at a NAT",
     "link_loss": "on the way",
     "sender_off": "sender off",
     "withheld": "withheld by the policy",
@@ -165,6 +166,7 @@ _CAUSES = {
 _LOST = {
     _UNREACHABLE: "#d55e00",
     "on the way": "#e69f00",
+    "at a NAT": "#cc6677",
     "sender off": "#aa4499",
     "queue full": "#b3261e",
     "connection broke": "#999933",

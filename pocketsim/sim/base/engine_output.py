@@ -95,6 +95,46 @@ class AggregateSummary(TypedDict):
     stores_unheld: int
 
 
+class Relayed(TypedDict):
+    """How many there are, and how many of them came through the relay."""
+
+    all: int
+    relayed: int
+
+
+class Punching(TypedDict):
+    """Pairs of phones that tried to punch, and how long it took those that did; None of none."""
+
+    opened: int
+    failed: int
+    pending: int
+    reopened: int
+    setup_p50_s: float | None
+    setup_p90_s: float | None
+
+
+class RelayOutput(TypedDict):
+    """Datagrams that left the relay or found no room there, and how long it held them."""
+
+    passed: int
+    refused: int
+    held_s: float
+
+
+class Reach(TypedDict):
+    """By what phones reached each other (sim/engine/src/record/paths.rs).
+
+    Datagrams `delivered` and transactions `stored`; None where nobody punches, and of a relay
+    without limits. `pairs` are the shares of `sim.scenario.reachability.Ways`, None without NATs.
+    """
+
+    delivered: Relayed
+    stored: Relayed
+    punching: Punching | None
+    relay: RelayOutput | None
+    pairs: list[float] | None
+
+
 class EngineOutput(TypedDict):
     """What the engine tells of one repetition beside its trace; empty where nothing was told.
 
@@ -102,7 +142,7 @@ class EngineOutput(TypedDict):
     token is worth that somebody signed over and kept, by serial, `energy_j` joules by component,
     `waits` those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom
     functions made of its rows, None for what is undefined, `ledger` what its rows come to where
-    they were not kept.
+    they were not kept, `reach` by what phones reached each other where that is limited.
     """
 
     counters: Mapping[str, int]
@@ -112,6 +152,7 @@ class EngineOutput(TypedDict):
     waits: Mapping[str, Waits]
     own: Mapping[str, float | None]
     ledger: NotRequired[AggregateSummary]
+    reach: NotRequired[Reach]
 
 
 NOTHING: EngineOutput = {

@@ -154,6 +154,7 @@ class Quantity:
 
 
 BLOCKS = Counted("blocks")
+PACKETS = Counted("packets")
 
 DURATION = Dimension(
     "duration",

@@ -10,6 +10,7 @@ from pocketsim.sim.metrics import (
     custom_protocol,
     energy,
     queues,
+    reach,
     town,
     town_definitions,
     trades,
@@ -24,6 +25,7 @@ TABLES = {
     "custom_protocol": custom_protocol.METRICS,
     "town": town_definitions.METRICS,
     "queues": queues.METRICS,
+    "reach": reach.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),
 }

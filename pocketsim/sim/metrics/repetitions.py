@@ -41,6 +41,7 @@ from pocketsim.sim.metrics import (
     fates,
     predicted,
     queues,
+    reach,
     trades,
 )
 from pocketsim.sim.metrics.family_metrics import traced_share
@@ -90,6 +91,7 @@ def measure(
     for row, said in zip(measured, every, strict=True):
         whole = row | energy.measure(row, resolved, said["energy_j"])
         whole |= queues.measure(resolved, said["waits"])
+        whole |= reach.measure(resolved, said.get("reach"))
         rows.append(
             {**dict.fromkeys(custom_metrics.names(resolved), math.nan), **whole, **_own(said)}
         )
@@ -146,6 +148,7 @@ def names(resolved: Resolved) -> list[str]:
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
         *queues.names(resolved),
+        *reach.names(resolved),
         *custom_metrics.names(resolved),
     ]
 
@@ -181,9 +184,12 @@ class _Kinds:
 def _kinds(resolved: Resolved) -> _Kinds:
     family = family_metrics.of(resolved)
     return _Kinds(
-        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS},
-        quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
-        counts={*trades.COUNTS, *family.COUNTS, *custom_metrics.names(resolved)},
+        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS, **reach.RATIOS},
+        quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES, *reach.QUANTILES},
+        counts={
+            *(*trades.COUNTS, *family.COUNTS, *reach.COUNTS),
+            *custom_metrics.names(resolved),
+        },
         share=traced_share(resolved["output"]),
     )
 

@@ -23,6 +23,7 @@ from pocketsim.sim.plan import (
     contacts,
     custom_data,
     custom_workload,
+    nats,
     networks,
     plan,
     town,
@@ -85,7 +86,7 @@ def build_plan(
         "phones": _phones(resolved, name, people, first_index),
         "backbone": {
             "latency_s": resolved["network"]["backbone_latency_s"],
-            "relay_latency_s": resolved["network"]["relay_latency_s"],
+            "relay_latency_s": nats.relay_latency_s(resolved["network"]),
         },
         "proximity": proximity,
         "outages": _outages(resolved),
@@ -99,6 +100,8 @@ def build_plan(
         "transport": _transport(resolved, name, people, implementation),
         "trace": _trace(resolved),
         "energy": _energy(resolved),
+        "nats": nats.drawn(resolved, name, people),
+        "relay": nats.relay(resolved["network"]),
     }
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import Bursts, Radio, Tokens
+    from pocketsim.sim.scenario.resolved import Bursts, HolePunching, Radio, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -84,6 +84,34 @@ class Access(TypedDict):
     reorders: bool
     forwarding_cpu_s: float
     wifi: Wifi | None
+
+
+class Nat(TypedDict):
+    """What the NATs of an access network have in common."""
+
+    unreplied_timeout_s: float
+    replied_timeout_s: float
+    lifetime_s: float | None
+    inbound_refresh: bool
+    client_isolation: bool
+
+
+class Nats(TypedDict):
+    """The NATs of all phones: the class of each, and those of each access network."""
+
+    classes: Numbers
+    access: list[Nat]
+    hole_punching: HolePunching
+
+
+class Relay(TypedDict):
+    """Limits of the relay."""
+
+    up_bytes_per_s: float | None
+    down_bytes_per_s: float | None
+    queue_packets: int
+    client_rate_bytes_per_s: float | None
+    client_burst_bytes: int
 
 
 class Sites(TypedDict):
@@ -246,6 +274,8 @@ class Plan(TypedDict):
     transport: Transport
     trace: Trace
     energy: Energy | None
+    nats: Nats | None
+    relay: Relay | None
 
 
 def floats(values: npt.ArrayLike) -> Floats:

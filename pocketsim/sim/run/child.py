@@ -30,6 +30,7 @@ from pocketsim.sim.base.errors import (
     ScenarioError,
     room_for,
 )
+from pocketsim.sim.plan import nats
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import custom_library, custom_objects
 from pocketsim.sim.run.children import (
@@ -135,6 +136,7 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         "engine_seed": plan["seed"],
         **{key: result[key] for key in _KEPT},
         **_rows(job, result, parquet_path(directory, repetition)),
+        **_reach(job, plan, result),
     }
     for name in kept(job["resolved"]["output"]):
         table = kept_path(directory, repetition, name)
@@ -176,6 +178,14 @@ def _rows(job: Job, result: Any, path: Path) -> dict[str, Any]:
     with room_for(path):
         trace.write(fields.with_about(events, identity(job["resolved"])), path)
     return {"own": _own_metrics(job, events)}
+
+
+def _reach(job: Job, plan: Plan, result: Any) -> dict[str, Any]:
+    """Return by what phones reached each other, where networks or the relay limit it."""
+    if plan["nats"] is None and plan["relay"] is None:
+        return {}
+    pairs = nats.ways(job["resolved"], plan)
+    return {"reach": {**result["reach"], "pairs": None if pairs is None else list(pairs)}}
 
 
 def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:

@@ -6,12 +6,13 @@ Links between phones near each other are in `sim.scenario.town`, whose payments 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
 from pocketsim.sim.scenario.fields import Ratio, Sigma
+from pocketsim.sim.scenario.nats import HolePunching, Nat, Relay, with_punching
 from pocketsim.sim.scenario.wifi import Wifi
 
 
@@ -117,6 +118,11 @@ class Access(Section):
     phones_per_site: Count | None = Field(
         default=None, description="Phones on one access point or cell; absent for all on one."
     )
+    nat: Nat | None = Field(
+        default=None,
+        description="What lies between its phones and the Internet; absent: every phone can be"
+        " reached.",
+    )
     wifi: Wifi | None = Field(
         default=None,
         description="Access points of IEEE 802.11, whose phones contend for the air; absent for the"
@@ -128,7 +134,7 @@ class Access(Section):
         " for each repetition; absent: they are taken as they stand.",
     )
 
-    absent_when_none = frozenset({"up", "down", "wifi", "standard_error"})
+    absent_when_none = frozenset({"up", "down", "nat", "wifi", "standard_error"})
 
     @model_validator(mode="after")
     def _it_has_rates(self) -> Access:
@@ -162,7 +168,29 @@ class Network(Section):
     relay_latency: Duration = Field(
         default=written("6ms"), description="One way between a site and the relay server."
     )
+    relay: Relay | None = Field(
+        default=None, description="What the relay can carry; absent: it is a delay alone."
+    )
+    hole_punching: HolePunching | None = Field(
+        default=None,
+        description="How often and how fast pairs of phones behind NATs open a direct path;"
+        " absent: as its defaults say where a network has NATs.",
+    )
     access: dict[str, Access] = Field(min_length=1, description="Access networks by name.")
+
+    absent_when_none = frozenset({"hole_punching", "relay"})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _punches_where_it_has_to(cls, data: Any) -> Any:
+        return with_punching(data)
+
+    @model_validator(mode="after")
+    def _the_relay_has_one_latency(self) -> Network:
+        has_own = self.relay is not None and self.relay.latency is not None
+        if has_own and "relay_latency" in self.model_fields_set:
+            raise ValueError("relay_latency and relay.latency are the same; give one of them")
+        return self
 
 
 class Outage(Section):

@@ -100,6 +100,45 @@ class AccessErrors(TypedDict):
     loss_ratio: NotRequired[float]
 
 
+class Nat(TypedDict):
+    """What lies between phones of an access network and the Internet."""
+
+    open: float
+    full_cone: float
+    address_restricted: float
+    port_restricted: float
+    symmetric: float
+    blocked: float
+    carrier_grade: bool
+    unreplied_timeout_s: float
+    replied_timeout_s: float
+    lifetime_s: float | None
+    inbound_refresh: bool
+    client_isolation: bool
+
+
+class HolePunching(TypedDict):
+    """How pairs of phones open a direct path that are both behind NATs."""
+
+    success: float
+    setup_median_s: float
+    setup_sigma: float
+    failure_median_s: float
+    failure_sigma: float
+    path_trust_s: float
+
+
+class Relay(TypedDict):
+    """Limits of the relay; its latency where the section has it."""
+
+    latency_s: NotRequired[float]
+    up_bytes_per_s: float | None
+    down_bytes_per_s: float | None
+    queue_packets: int
+    client_rate_bytes_per_s: float | None
+    client_burst_bytes: int
+
+
 class Distances(TypedDict):
     """Shares of an access point's phones by how far from it they are."""
 
@@ -139,6 +178,7 @@ class Access(TypedDict):
     forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None
     phones_per_site: int | None
+    nat: NotRequired[Nat]
     wifi: NotRequired[Wifi]
     standard_error: NotRequired[AccessErrors]
 
@@ -148,6 +188,8 @@ class Network(TypedDict):
 
     backbone_latency_s: float
     relay_latency_s: float
+    relay: NotRequired[Relay]
+    hole_punching: NotRequired[HolePunching]
     access: dict[str, Access]
 
 

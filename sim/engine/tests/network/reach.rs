@@ -254,7 +254,6 @@ fn an_overloaded_relay_passes_its_capacity_and_drops_the_rest() {
     let [passed, full] = ["datagrams_delivered", "relay_full"].map(|name| counter(&trace, name));
     assert_eq!(passed + full, sent as u64);
     let share = passed as f64 / f64::from(sent);
-    println!("1.5 times its capacity: {share:.4} delivered, {full} of {sent} relay_full");
     // Two thirds, and what the queue holds when the last has come.
     let due = 2.0 / 3.0 + 512.0 / f64::from(sent);
     assert!((share - due).abs() < 0.001, "{share} is not {due}");

@@ -41,7 +41,8 @@ def plain(plan):
 
 def rust_structs(root):
     """Return the names and types of the fields of each struct of the engine's plan."""
-    source = (root / "sim/engine/src/plan/mod.rs").read_text()
+    files = sorted((root / "sim/engine/src/plan").glob("*.rs"))
+    source = "\n".join(path.read_text() for path in files)
     structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
     return {name: dict(re.findall(r"pub (\w+): (.*),", body)) for name, body in structs}
 

@@ -1,0 +1,100 @@
+"""Which phone is behind which NAT, and what the relay can carry, as the engine takes them.
+
+Classes are drawn from the stream "name/nat": of each phone where the NAT is an operator's, or of
+the first phone of each site. The tokens' authority, a server, has a public address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pocketsim.sim.base.streams import Lanes
+from pocketsim.sim.plan import plan
+from pocketsim.sim.plan.population import ROLES, by_share
+from pocketsim.sim.scenario.reachability import (
+    CLASSES,
+    UNLIMITED,
+    Site,
+    Ways,
+    class_shares,
+    of_phones,
+)
+
+if TYPE_CHECKING:
+    from pocketsim.sim.plan.population import Population
+    from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.resolved import Resolved
+
+
+def drawn(resolved: Resolved, name: str, people: Population) -> plan.Nats | None:
+    """Return the NATs of all phones of a repetition; None of networks that say nothing of any."""
+    network = resolved["network"]
+    if "hole_punching" not in network:
+        return None
+    lanes = Lanes(resolved["run"]["seed"], f"{name}/nat")
+    # A NAT is that of its site's first phone: sites may be more when phones are added, and others.
+    _, first, site = np.unique(people.site, return_index=True, return_inverse=True)
+    alone, together = (lanes.uniform(lane, 0) for lane in (people.lane, people.lane[first][site]))
+    classes = np.zeros(people.lane.size, dtype=np.int64)
+    for number, access in enumerate(_access(network)):
+        nat = access.get("nat")
+        if nat is not None:
+            here = (people.access == number) & (people.role != ROLES.index("authority"))
+            chance = alone if nat["carrier_grade"] else together
+            classes[here] = by_share(list(class_shares(nat).values()), chance[here])
+    return {
+        "classes": plan.numbers(classes),
+        "access": [_nat(access.get("nat")) for access in _access(network)],
+        "hole_punching": network["hole_punching"],
+    }
+
+
+def relay(network: given.Network) -> plan.Relay | None:
+    """Return the limits of the relay; None where it is a delay alone."""
+    limits = network.get("relay")
+    if limits is None:
+        return None
+    return {
+        "up_bytes_per_s": limits["up_bytes_per_s"],
+        "down_bytes_per_s": limits["down_bytes_per_s"],
+        "queue_packets": limits["queue_packets"],
+        "client_rate_bytes_per_s": limits["client_rate_bytes_per_s"],
+        "client_burst_bytes": limits["client_burst_bytes"],
+    }
+
+
+def relay_latency_s(network: given.Network) -> float:
+    """Return one way between a site and the relay, in seconds."""
+    return network.get("relay", {}).get("latency_s", network["relay_latency_s"])
+
+
+def ways(resolved: Resolved, made: plan.Plan) -> Ways | None:
+    """Return by what phones reach each other in a repetition, as its classes are drawn."""
+    nats = made["nats"]
+    if nats is None:
+        return None
+    sites: dict[int, Site] = {}
+    columns = (made["phones"]["site"], made["phones"]["access"], nats["classes"])
+    for site, access, number in zip(*(column.tolist() for column in columns), strict=True):
+        isolated = nats["access"][access]["client_isolation"]
+        here = sites.setdefault(site, Site({}, isolated=isolated))
+        here.classes[CLASSES[number]] = here.classes.get(CLASSES[number], 0) + 1
+    success = nats["hole_punching"]["success"]
+    return of_phones(list(sites.values()), resolved["transport"], success)
+
+
+def _access(network: given.Network) -> list[given.Access]:
+    return [access for _, access in sorted(network["access"].items())]
+
+
+def _nat(nat: given.Nat | None) -> plan.Nat:
+    """Return what the NATs of a network have in common; without any, nothing looks at it."""
+    return {
+        "unreplied_timeout_s": nat["unreplied_timeout_s"] if nat else UNLIMITED,
+        "replied_timeout_s": nat["replied_timeout_s"] if nat else UNLIMITED,
+        "lifetime_s": nat["lifetime_s"] if nat else None,
+        "inbound_refresh": nat["inbound_refresh"] if nat else False,
+        "client_isolation": nat["client_isolation"] if nat else False,
+    }
