@@ -7,15 +7,15 @@
 #[cfg(feature = "python")]
 pub(crate) mod columns;
 pub(crate) mod machine_config;
-pub mod wifi;
 mod nats;
+mod wifi;
 
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
 
-use crate::plan::wifi::Wifi;
 pub use self::nats::{HolePunching, Nat, Nats, Relay};
+pub use self::wifi::Wifi;
 
 #[cfg(feature = "python")]
 use crate::plan::columns::{counts, eva, flags, floats, numbers, options};

@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::{plan, Numbers};
-use _engine::plan::wifi::Wifi;
-use _engine::plan::Plan;
+use _engine::plan::{Plan, Wifi};
 use _engine::resources::hybrid::Hybrid;
 use _engine::resources::{Advance, Carried, Carrier, Happening, Hop, World};
 use pocketsim_protocols::contract::{NodeId, Seconds};

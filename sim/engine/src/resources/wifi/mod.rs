@@ -55,7 +55,7 @@ impl Wifi {
         if plan.access.iter().all(|access| access.wifi.is_none()) {
             return None;
         }
-        let air = |wifi: &crate::plan::wifi::Wifi| Air {
+        let air = |wifi: &crate::plan::Wifi| Air {
             phy: Phy::new(wifi),
             block_ack_request: wifi.block_ack_request,
             queue_packets: wifi.queue_packets,

@@ -8,7 +8,7 @@
 
 use pocketsim_protocols::contract::Seconds;
 
-use crate::plan::wifi::Wifi;
+use crate::plan::Wifi;
 
 /// Timing of one kind of access point.
 #[derive(Clone, Copy, Debug, PartialEq)]
