@@ -12,14 +12,15 @@ use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
 use crate::resources::queue_delay::QueueDelays;
-use crate::resources::simgrid::MODEL_OPTIONS;
+use crate::resources::simgrid::{SimGrid, Way, MODEL_OPTIONS};
 use crate::run::{Hooks, RunResult};
 
 /// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]
 mod _engine {
     use super::{
-        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, MODEL_OPTIONS,
+        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, SimGrid, Way,
+        MODEL_OPTIONS,
     };
     use pocketsim_protocols::transport::eva::EvaConfig;
     use pocketsim_protocols::transport::TransportConfig;
@@ -77,6 +78,48 @@ mod _engine {
         outstanding: u32,
     ) -> Vec<u32> {
         pocketsim_protocols::replay::replay_chain(payload_bytes, first_index, count, outstanding)
+    }
+
+    /// What SimGrid, loaded by `library`, says of the platform in the file at `path`.
+    ///
+    /// Returns the names of its hosts and of its hosts and routers, sorted, and the routes from each
+    /// to each of those that are both netpoints of it and `named`, all hosts if none are, a row for each
+    /// sender: `(latency_s, bytes_per_s, is_shared, has_wifi)`, None where there is no route. Raises
+    /// ValueError for a file that is no platform; of some mistakes SimGrid says why on stderr, and the
+    /// process ends.
+    #[pyfunction]
+    #[expect(clippy::type_complexity, reason = "it is Python's")]
+    fn platform_routes(
+        library: &str,
+        path: &str,
+        named: Vec<String>,
+    ) -> PyResult<(
+        Vec<String>,
+        Vec<String>,
+        Vec<Option<(f64, f64, bool, bool)>>,
+    )> {
+        let (mut hosts, mut all, mut count) = (Vec::new(), Vec::new(), 0);
+        let choose = |found_hosts: &[String], found: &[String]| {
+            (hosts, all) = (found_hosts.to_vec(), found.to_vec());
+            let chosen: Vec<String> = match named.is_empty() {
+                true => hosts.clone(),
+                false => named
+                    .into_iter()
+                    .filter(|name| all.contains(name))
+                    .collect(),
+            };
+            count = chosen.len() as u32;
+            chosen
+        };
+        let simgrid = SimGrid::between(library, path, choose)
+            .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+        let tell = |way: Way| {
+            let (latency_s, bytes_per_s) = (way.latency_s, way.bytes_per_s);
+            (latency_s, bytes_per_s, way.is_shared(), way.has_wifi())
+        };
+        let ways = pairs.map(|(from, to)| simgrid.way(from, to).map(tell));
+        Ok((hosts, all, ways.collect()))
     }
 
     /// JSON Schemas of the options of transports and of EVA: `TransportConfig` and `EvaConfig`.

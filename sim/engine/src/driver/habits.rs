@@ -131,6 +131,7 @@ fn pairs(plan: &Plan) -> Plan {
             cores_of: Vec::new(),
         },
         backbone: plan.backbone.clone(),
+        core: None,
         proximity: plan::Proximity {
             links: Vec::new(),
             time_s: Vec::new(),

@@ -71,7 +71,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A driver at time 0 with the phones that `make` makes.
     pub fn new(plan: Plan, world: W, make: impl FnMut(u32) -> (A, T)) -> Self {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
-        let takes_turns = world.takes_turns();
+        let (takes_turns, is_carried) = (world.takes_turns(), !world.stores_and_forwards());
         let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
         let mut executor = Executor::new(&plan, takes_turns, make);
@@ -79,7 +79,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let limits = (Reach::new(&plan), Relay::new(plan.relay.as_ref()));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
-        let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
+        let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages)
+            .over(plan.core, is_carried);
         let contacts = Contacts::new(plan.proximity);
         let network = Network::new(seed, phones, routes, contacts, forwarders, limits);
         executor.arm_applications(&mut context);

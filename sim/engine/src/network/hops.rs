@@ -6,6 +6,7 @@
 use pocketsim_protocols::contract::{Path, Reason, Seconds};
 
 use crate::events::sim_context::{Due, SimContext, Stage};
+use crate::network::crossings::Next;
 use crate::network::resequencer::Way;
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
@@ -14,20 +15,27 @@ use crate::resources::radio::Direction;
 use crate::resources::{Carried, Hop, World};
 
 impl<B> Network<B> {
-    /// Hands a datagram to the sender's radio; its token, unless that has no room.
+    /// Hands a datagram to the sender's radio; its token, unless that has no room. Beside its route its
+    /// delays on both links, beyond their own.
     pub(crate) fn carry_up<W: World>(
         &mut self,
         context: &mut SimContext<W>,
         recorder: &mut Recorder,
         mut flight: Flight<B>,
-        route: &Route,
+        (route, jitters_s): (&Route, [Seconds; 2]),
     ) -> Option<u32> {
         let (now, way, bytes) = (context.now(), flight.way, flight.wire_bytes());
         flight.extra_s += route.latency_s();
         // What always takes as long keeps its order by itself.
         flight.ordered &= route.has_jitter();
         flight.out_s = Seconds::INFINITY;
+        if route.crosses {
+            flight.extra_s = route.links[0].latency_s + jitters_s[0];
+        }
         let token = self.flights.insert(flight) as u32;
+        if let (true, Some(crossings)) = (route.crosses, &mut self.crossings) {
+            crossings.expect(token, self.routes.crossing(way, route, jitters_s[1]));
+        }
         match context.carry(token, Hop::Up(way.from), bytes) {
             Carried::Until(out_s) => {
                 recorder.send(now, way.from, bytes);
@@ -67,6 +75,13 @@ impl<B> Network<B> {
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
+        if let Some(crossings) = &mut self.crossings {
+            let way = self.flights[token as usize].way;
+            if let Some(next) = crossings.end_leg(token, way, context.now()) {
+                self.go_across(context, token, next);
+                return None;
+            }
+        }
         let (now, is_up) = (context.now(), self.sender(token).is_some());
         let direction = if is_up {
             Direction::Up
@@ -121,14 +136,18 @@ impl<B> Network<B> {
             reach.send(flight.way, flight.out_s);
         }
         if self.relay.is_some() && flight.way.path == Path::Relay {
-            let date = flight.out_s + self.routes.to_relay_s(flight.way.from);
+            let (from, bytes) = (flight.way.from, flight.wire_bytes());
+            let date = flight.out_s + self.routes.to_relay_s(from, bytes);
             return context.push(date, Due::Relayed(token, Stage::Bucket));
         }
         let mut date = flight.out_s + flight.extra_s;
-        if flight.ordered {
-            date = self
-                .resequencer
-                .delivery(flight.way, flight.epochs[0], date);
+        let (way, epoch) = (flight.way, flight.epochs[0]);
+        match &mut self.crossings {
+            Some(crossings) if crossings.awaits(token) => {
+                date = crossings.entry(token, way, epoch, date);
+            }
+            _ if flight.ordered => date = self.resequencer.delivery(way, epoch, date),
+            _ => {}
         }
         context.push(date, Due::Crossing(token));
     }
@@ -154,13 +173,34 @@ impl<B> Network<B> {
         if let Some(next) = stage.next() {
             return context.push(out_s, Due::Relayed(token, next));
         }
-        let left_s = (flight.extra_s - self.routes.to_relay_s(way.from)).max(0.0);
+        let left_s = (flight.extra_s - self.routes.to_relay_s(way.from, bytes)).max(0.0);
         let mut date = out_s + left_s;
         if flight.ordered {
             let epoch = flight.epochs[0];
             date = self.resequencer.delivery(way, epoch, date);
         }
         context.push(date, Due::Crossing(token));
+    }
+
+    /// It is at the end of a leg over links that flows share.
+    fn go_across<W: World>(&mut self, context: &mut SimContext<W>, token: u32, next: Next) {
+        let across = match next {
+            Next::Leg(from, to) => {
+                let bytes = self.flights[token as usize].wire_bytes();
+                context.carry(token, Hop::Across(from, to), bytes);
+                return;
+            }
+            Next::Across(across) => across,
+        };
+        for (token, far_s) in across {
+            let (flight, mut date) = (&self.flights[token as usize], context.now() + far_s);
+            if flight.ordered {
+                date = self
+                    .resequencer
+                    .delivery(flight.way, flight.epochs[0], date);
+            }
+            context.push(date, Due::Crossing(token));
+        }
     }
 
     /// It has crossed what lies between the two radios, if it ever left the first.
@@ -174,11 +214,19 @@ impl<B> Network<B> {
         let (way, [sent_in, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
         let off_s = context.end_of_epoch(way.from.0, sent_in);
         let unsent_s = off_s.filter(|&off_s| off_s < flight.out_s);
+        let crossings = self.crossings.as_mut();
+        let crossings = crossings.filter(|crossings| crossings.awaits(token));
         let reason = if let Some(off_s) = unsent_s {
             recorder.take_back(way.from, bytes);
             recorder.cut_wait(flight.row, Direction::Up, off_s);
             Reason::SenderOff
-        } else if flight.lost[0] || self.routes.is_out(way.to, context.now()) {
+        } else if flight.lost[0] {
+            Reason::LinkLoss
+        } else if let Some(crossings) = crossings {
+            let (from, to) = crossings.enter(token, way);
+            context.carry(token, Hop::Across(from, to), bytes);
+            return None;
+        } else if self.routes.is_out(way.to, context.now()) {
             Reason::LinkLoss
         } else if !context.is_on(way.to.0) || context.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff

@@ -8,6 +8,8 @@
 
 pub(crate) mod burst_loss;
 pub mod contacts;
+pub(crate) mod core_routes;
+pub(crate) mod crossings;
 pub(crate) mod forwarding;
 pub(crate) mod hops;
 pub(crate) mod reach;
@@ -26,6 +28,7 @@ use crate::base::rng::Stream;
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
+use crate::network::crossings::Crossings;
 use crate::network::forwarding::{Forwarders, Passage};
 use crate::network::reach::Reach;
 use crate::network::relay::Relay;
@@ -48,6 +51,8 @@ pub(crate) struct Network<B> {
     contacts: Contacts,
     pub(crate) resequencer: Resequencer,
     chains: Chains,
+    /// None where flows share no links between sites.
+    crossings: Option<Box<Crossings>>,
     /// None where nothing forwards.
     forwarders: Option<Forwarders>,
     /// By phone.
@@ -103,6 +108,7 @@ impl<B> Network<B> {
     ) -> Self {
         let bursts = routes.bursts();
         Self {
+            crossings: routes.crossings(),
             routes,
             reach,
             relay,
@@ -137,13 +143,15 @@ impl<B> Network<B> {
             self.launch_in_contact(context, recorder, flight);
             return None;
         }
-        let route = self.routes.find(way);
-        (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
+        let route = self.routes.find(way, flight.wire_bytes());
+        let jitters_s;
+        (flight.lost, jitters_s) = self.draw_path(&flight, &route);
+        flight.extra_s = route.between_s + jitters_s[0] + jitters_s[1];
         flight.ordered = route.keeps_order;
         let now = context.now();
         if context.stores_and_forwards() {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
-            return self.carry_up(context, recorder, flight, &route);
+            return self.carry_up(context, recorder, flight, (&route, jitters_s));
         }
         if !context.is_on(to.0) {
             self.drop(now, recorder, &flight, Reason::ReceiverOff);
@@ -364,7 +372,11 @@ impl<B> Network<B> {
         if ordered {
             self.resequencer.launch(way, token);
         }
-        context.carry(token, Hop::Through(way.from, way.to), bytes);
+        let hop = match way.path {
+            Path::Direct => Hop::Through(way.from, way.to),
+            Path::Relay => Hop::Relayed(way.from, way.to),
+        };
+        context.carry(token, hop, bytes);
         token
     }
 
@@ -429,6 +441,9 @@ impl<B> Network<B> {
         if let Some(forwarders) = &mut self.forwarders {
             forwarders.forget(token);
         }
+        if let Some(crossings) = &mut self.crossings {
+            crossings.forget(token, flight.way, now);
+        }
         self.drop(now, recorder, &flight, reason);
     }
 
@@ -450,20 +465,20 @@ impl<B> Network<B> {
         }
     }
 
-    /// Whether a datagram is lost on either link, and its delay beyond the links' own.
+    /// Whether a datagram is lost on either link, and its delay on each beyond the link's own.
     ///
     /// Each link draws for itself.
-    fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], Seconds) {
-        let (mut lost, mut extra_s) = ([false; 2], route.between_s);
+    fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], [Seconds; 2]) {
+        let (mut lost, mut jitters_s) = ([false; 2], [0.0; 2]);
         let sender = &mut self.senders[flight.way.from.0 as usize];
         let crossings = self.chains.cross(flight.way, flight.fragments());
         let links = route.links.iter().zip(crossings);
-        for ((link, crossing), lost) in links.zip(&mut lost) {
+        for ((link, crossing), (lost, jitter_s)) in links.zip(lost.iter_mut().zip(&mut jitters_s)) {
             *lost |= crossing.lost;
             *lost |= sender.loses(link.loss_ratio, crossing.outside_packets);
-            extra_s += sender.jitter_s(link);
+            *jitter_s = sender.jitter_s(link);
         }
-        (lost, extra_s)
+        (lost, jitters_s)
     }
 }
 

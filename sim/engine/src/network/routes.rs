@@ -5,8 +5,10 @@
 
 use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 
+use crate::network::core_routes::{Between, CoreRoutes};
+use crate::network::crossings::{Crossing, Crossings};
 use crate::network::resequencer::Way;
-use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
+use crate::plan::{Access, Backbone, Bursts, Core, Outage, Phones};
 
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
@@ -19,6 +21,8 @@ pub(crate) struct Routes {
     /// By phone.
     places: Vec<Place>,
     backbone: Backbone,
+    /// None where the backbone alone lies between sites.
+    core: Option<Box<CoreRoutes>>,
     outages: Vec<Outage>,
 }
 
@@ -34,7 +38,7 @@ struct Place {
 #[repr(align(32))] // never in two lines of the cache, where each phone has a network of its own
 pub(crate) struct AccessLink {
     /// One way, seconds.
-    latency_s: Seconds,
+    pub(crate) latency_s: Seconds,
     /// Median of the extra delay of each datagram; 0 for none.
     pub(crate) jitter_median_s: Seconds,
     /// Sigma of that lognormal delay.
@@ -50,6 +54,8 @@ pub(crate) struct Route {
     pub(crate) links: [AccessLink; 2],
     /// What lies between the two networks takes so long, seconds.
     pub(crate) between_s: Seconds,
+    /// Whether it is links that flows share, which the world carries a datagram over.
+    pub(crate) crosses: bool,
     /// Whether datagrams arrive in the order they left.
     pub(crate) keeps_order: bool,
 }
@@ -74,30 +80,73 @@ impl Routes {
             bursts: access.iter().map(|access| access.bursts).collect(),
             places: places.map(place).collect(),
             backbone,
+            core: None,
             outages,
         }
     }
 
-    /// What lies between two phones.
-    pub(crate) fn find(&self, way: Way) -> Route {
+    /// A platform lies between sites; `is_carried` as [`CoreRoutes::new`] says.
+    pub(crate) fn over(self, core: Option<Core>, is_carried: bool) -> Self {
+        let routes = |core| Box::new(CoreRoutes::new(core, &self.backbone, is_carried));
+        Self {
+            core: core.map(routes),
+            ..self
+        }
+    }
+
+    /// What lies between two phones for a datagram of so many bytes.
+    pub(crate) fn find(&self, way: Way, wire_bytes: u32) -> Route {
         let places = self.places(way);
         let [near, far] = places.map(|place| place.site);
+        let between = match &self.core {
+            None => Between::Takes(self.backbone_s(way.path, near != far)),
+            Some(core) => core.between(way.path, [near, far], wire_bytes),
+        };
         let reorders = |place: &Place| self.reorders[place.network as usize];
         Route {
             keeps_order: self.reorders.is_empty() || !places.iter().any(reorders),
             links: places.map(|place| self.links[place.network as usize]),
-            between_s: match way.path {
-                Path::Relay => 2.0 * self.backbone.relay_latency_s,
-                Path::Direct if near != far => self.backbone.latency_s,
-                Path::Direct => 0.0,
+            between_s: match between {
+                Between::Takes(between_s) => between_s,
+                Between::Shared => 0.0,
             },
+            crosses: between == Between::Shared,
         }
     }
 
-    /// One way between a phone and the relay, seconds.
-    pub(crate) fn to_relay_s(&self, phone: NodeId) -> Seconds {
-        let network = self.places[phone.0 as usize].network;
-        self.links[network as usize].latency_s + self.backbone.relay_latency_s
+    /// Keeps what crosses links that flows share; none where none are.
+    pub(crate) fn crossings(&self) -> Option<Box<Crossings>> {
+        let core = self.core.as_ref();
+        let shares = core.is_some_and(|core| core.shares_links());
+        shares.then(Box::default)
+    }
+
+    /// A datagram that leaves a radio for such links, with its delay on the far link beyond the latency.
+    pub(crate) fn crossing(&self, way: Way, route: &Route, far_jitter_s: Seconds) -> Crossing {
+        let core = self.core.as_ref().expect("it has links that are shared");
+        Crossing {
+            stops: core.stops(way.path, self.places(way).map(|place| place.site)),
+            far_s: route.links[1].latency_s + far_jitter_s,
+            keeps_order: route.keeps_order,
+            is_inside: false,
+        }
+    }
+
+    fn backbone_s(&self, path: Path, sites_differ: bool) -> Seconds {
+        match path {
+            Path::Relay => 2.0 * self.backbone.relay_latency_s,
+            Path::Direct if sites_differ => self.backbone.latency_s,
+            Path::Direct => 0.0,
+        }
+    }
+
+    /// One way from a phone to the relay for a datagram of so many bytes, seconds.
+    pub(crate) fn to_relay_s(&self, phone: NodeId, wire_bytes: u32) -> Seconds {
+        let place = self.places[phone.0 as usize];
+        let core = self.core.as_ref();
+        let between_s = core.and_then(|core| core.to_relay_s(place.site, wire_bytes));
+        let between_s = between_s.unwrap_or(self.backbone.relay_latency_s);
+        self.links[place.network as usize].latency_s + between_s
     }
 
     /// How losses cluster in each phone's network; empty where they do in none.

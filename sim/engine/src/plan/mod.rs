@@ -45,6 +45,8 @@ pub struct Plan {
     pub phones: Phones,
     /// What lies between sites.
     pub backbone: Backbone,
+    /// What lies between them instead, if a platform does.
+    pub core: Option<Core>,
     /// Phones that meet, and what carries their datagrams then.
     pub proximity: Proximity,
     /// When access networks carry nothing.
@@ -241,6 +243,38 @@ pub struct Backbone {
     pub latency_s: Seconds,
     /// One way between a site and the relay, seconds; added twice on a relayed path.
     pub relay_latency_s: Seconds,
+}
+
+/// Netpoints of a platform, which sites are at, and the routes between them.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Core {
+    /// By site, the number of its netpoint.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
+    pub netpoint: Vec<u32>,
+    /// Names of the netpoints in the platform, by number.
+    pub names: Vec<String>,
+    /// One way from each netpoint to each, a row for each sender, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub latency_s: Vec<f64>,
+    /// What the slowest link on the way carries, the same way; infinite where there is no link.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub bytes_per_s: Vec<f64>,
+    /// Whether flows share a link on the way, the same way.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = flags))]
+    pub shared: Vec<bool>,
+    /// Number of the netpoint that the relay is at; none for one that is away by the backbone's
+    /// latency.
+    pub relay: Option<u32>,
+    /// The platform's file, for SimGrid to read; none where it carries nothing.
+    pub platform: Option<String>,
+}
+
+impl Core {
+    /// Whether flows share a link on any way.
+    pub fn shares_links(&self) -> bool {
+        self.shared.contains(&true)
+    }
 }
 
 /// Contacts as columns of one length, sorted by time, and the kinds of link that they use.

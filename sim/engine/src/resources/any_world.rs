@@ -7,17 +7,20 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
 use crate::resources::hybrid::Hybrid;
+use crate::resources::joined::Joined;
 use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::simgrid::SimGrid;
 use crate::resources::{Advance, Carried, Carrier, CpuDemand, Happening, Hop, Spender, World};
 
-/// Either of the worlds.
+/// One of the worlds.
 #[expect(clippy::large_enum_variant, reason = "a run has one of them")]
 pub enum AnyWorld {
     /// Radios and cores in arithmetic.
     Hybrid(Hybrid),
     /// SimGrid's flows.
     Flow(SimGrid),
+    /// Radios and cores in arithmetic, and SimGrid's flows between sites.
+    Joined(Box<Joined>),
 }
 
 macro_rules! either {
@@ -25,6 +28,7 @@ macro_rules! either {
         match $self {
             AnyWorld::Hybrid($world) => $call,
             AnyWorld::Flow($world) => $call,
+            AnyWorld::Joined($world) => $call,
         }
     };
 }
@@ -35,7 +39,9 @@ impl AnyWorld {
     /// # Errors
     /// When the plan names a fidelity that is not known, or a library of SimGrid that does not load.
     pub fn new(plan: &Plan) -> Result<Self, String> {
+        let shares = plan.core.as_ref().is_some_and(|core| core.shares_links());
         match plan.fidelity.as_str() {
+            "hybrid" if shares => Ok(Self::Joined(Box::new(Joined::new(plan)?))),
             "hybrid" => Ok(Self::Hybrid(Hybrid::new(plan))),
             "flow" => Ok(Self::Flow(SimGrid::new(plan)?)),
             other => Err(format!("unknown fidelity {other:?}")),
@@ -109,6 +115,7 @@ impl Advance for AnyWorld {
     fn advance(&mut self, end_s: Seconds) -> Option<Happening> {
         match self {
             Self::Hybrid(world) => world.advance(end_s),
+            Self::Joined(world) => world.advance(end_s),
             Self::Flow(_) => unreachable!("SimGrid calls the driver"),
         }
     }
@@ -117,6 +124,7 @@ impl Advance for AnyWorld {
     fn next_worker(&self) -> Option<u32> {
         match self {
             Self::Hybrid(world) => world.next_worker(),
+            Self::Joined(world) => world.next_worker(),
             Self::Flow(_) => None,
         }
     }

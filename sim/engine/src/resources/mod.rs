@@ -2,13 +2,15 @@
 //! datagram, who spends work, who keeps the clock.
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
-//! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]). What only
+//! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]); a third
+//! joins them where flows share links between sites ([`crate::resources::joined`]). What only
 //! two use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
 pub mod any_world;
 pub mod capacity;
 pub(crate) mod computers;
 pub mod hybrid;
+pub mod joined;
 pub mod max_min;
 pub mod queue_delay;
 pub mod radio;
@@ -36,10 +38,14 @@ pub trait Carrier {
 pub enum Hop {
     /// All the way from one phone to another.
     Through(NodeId, NodeId),
+    /// All the way by the relay.
+    Relayed(NodeId, NodeId),
     /// From a phone to its access point.
     Up(NodeId),
     /// To a phone from its access point.
     Down(NodeId),
+    /// Between two netpoints of the plan's core, by their numbers, over links that flows share.
+    Across(u32, u32),
 }
 
 /// What becomes of a datagram on a hop.

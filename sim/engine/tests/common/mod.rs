@@ -115,7 +115,7 @@ impl Carrier for Closed {
     }
 
     fn carry(&mut self, token: u32, hop: Hop, wire_bytes: u32) -> Carried {
-        let Hop::Through(from, to) = hop else {
+        let (Hop::Through(from, to) | Hop::Relayed(from, to)) = hop else {
             unreachable!("a flight is carried all the way");
         };
         let mut agenda = self.agenda.borrow_mut();
@@ -256,6 +256,7 @@ pub fn plan(count: usize) -> Plan {
             latency_s: 0.0,
             relay_latency_s: 0.0,
         },
+        core: None,
         proximity: Proximity {
             links: vec![],
             time_s: vec![],
