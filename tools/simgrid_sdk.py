@@ -2,9 +2,9 @@
 
 The installed simgrid distribution holds the library but no headers; they are in the source archive
 of the same version. This fetches that archive, checks it against the hash in uv.lock, unpacks
-`include/`, and copies the installed library into `lib/`, so that headers and library cannot differ.
-The copy has no tables for debuggers: a wheel takes it along. It is made once. The shim becomes
-pocketsim/sim/_simgrid.so, which the engine loads for runs with flows.
+`include/` and examples of platforms, and copies the installed library into `lib/`, so that headers
+and library cannot differ. The copy has no tables for debuggers: a wheel takes it along. It is made
+once. The shim becomes pocketsim/sim/_simgrid.so, which the engine loads for runs with flows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def lay_out(version: str, sha256: str) -> None:
     shutil.rmtree(SDK, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         archive = download(version, sha256, Path(folder))
-        unpack_headers(archive, SDK / "include")
+        unpack(archive, "include", SDK / "include")
+        unpack(archive, "examples/platforms", SDK / "examples" / "platforms")
     write_generated_headers(SDK / "include" / "simgrid", version)
     copy_library(library, SDK / "lib")
     mark.write_text(made_from)
@@ -99,14 +100,15 @@ def download(version: str, sha256: str, folder: Path) -> Path:
     return archive
 
 
-def unpack_headers(archive: Path, include: Path) -> None:
-    """Unpack the archive's `include/` folder to `include`."""
+def unpack(archive: Path, folder: str, to: Path) -> None:
+    """Unpack a folder of the archive to `to`."""
+    parts = PurePosixPath(folder).parts
     with tarfile.open(archive) as tar:
         for member in tar.getmembers():
             inside = PurePosixPath(member.name).parts[1:]
             content = tar.extractfile(member)
-            if inside[:1] == ("include",) and content is not None:
-                target = include.joinpath(*inside[1:])
+            if inside[: len(parts)] == parts and content is not None:
+                target = to.joinpath(*inside[len(parts) :])
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content.read())
 

@@ -264,6 +264,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         },
         "outages": [],
         "backbone": {"latency_s": 0.0, "relay_latency_s": 0.0},
+        "core": None,
         "churn": {"time_s": [], "phone": [], "on": []},
         "workload": {
             "time_s": [],

@@ -83,7 +83,7 @@ def from_here(value: Any) -> Any:
         return value
     from pocketsim.sim.base import graphs, tables  # which load numpy
 
-    suffixes = (".toml", ".dat", ".txt", *tables.SUFFIXES, *graphs.SUFFIXES)
+    suffixes = (".toml", ".dat", ".txt", ".xml", *tables.SUFFIXES, *graphs.SUFFIXES)
     path = Path(value.strip().strip("\"'"))
     is_ours = path.name.lower().endswith(suffixes) and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,10 @@ from pocketsim.cli.ui import console
 from pocketsim.cli.ui.options import document
 from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base.errors import UserError
+
+if TYPE_CHECKING:
+    from pocketsim.sim.scenario.load import Document
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 def check(
@@ -57,10 +61,20 @@ def _check(file: Path) -> list[str]:
         implementation.load(file)
     else:
         document = load(file)
-        resolve.check(document)
+        resolved = resolve.check(document)
         warn([document])
-        return [*lines_of_files(document), *reach.lines(document)]
+        found = [*lines_of_files(document), *_lines_of_core(resolved, document)]
+        return [*found, *reach.lines(document)]
     return []
+
+
+def _lines_of_core(resolved: Resolved, document: Document) -> list[str]:
+    """Return which netpoints the sites of a scenario with a platform are at, and how far apart."""
+    if "core" not in resolved["network"]:
+        return []
+    from pocketsim.sim.run import core_sites  # which loads numpy
+
+    return core_sites.lines(resolved, document.paths())
 
 
 _EXIT_INVALID = 2

@@ -18,6 +18,7 @@ NOT_OF_A_RUN = (
     *("base/designs.py", "export", "importing", "devices/contents.py", "devices/numbers.py"),
     *("devices/lint.py", "devices/ratios.py"),
     *("metrics/reference.py", "run/csv_cells.py", "run/collect.py"),
+    *("run/ask_simgrid.py", "run/core_sites.py"),
     *(
         "run/forks.py",
         "run/dask_backend.py",

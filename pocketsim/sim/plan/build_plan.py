@@ -21,6 +21,7 @@ from pocketsim.sim.plan import (
     arrivals,
     compute,
     contacts,
+    core,
     custom_data,
     custom_workload,
     nats,
@@ -31,7 +32,7 @@ from pocketsim.sim.plan import (
 )
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
 from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
-from pocketsim.sim.scenario.resolved import streams_number
+from pocketsim.sim.scenario.resolved import runs_simgrid, streams_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +76,7 @@ def build_plan(
         streams = Streams(resolved["run"]["seed"], name)
         duration_s = resolved["run"]["duration_s"]
         proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
+    attached = core.attach(resolved, name, people, files or {})
     return {
         "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
@@ -84,10 +86,8 @@ def build_plan(
         "access": networks.access(resolved, name),
         "sites": _sites(resolved, people),
         "phones": _phones(resolved, name, people, first_index),
-        "backbone": {
-            "latency_s": resolved["network"]["backbone_latency_s"],
-            "relay_latency_s": nats.relay_latency_s(resolved["network"]),
-        },
+        "backbone": core.backbone(attached, resolved["network"]),
+        "core": core.columns(attached, resolved, files or {}) if attached else None,
         "proximity": proximity,
         "outages": _outages(resolved),
         "churn": {
@@ -106,7 +106,7 @@ def build_plan(
 
 
 def _simgrid_library(resolved: Resolved) -> str | None:
-    return str(simgrid_file()) if resolved["run"]["fidelity"] == "flow" else None
+    return str(simgrid_file()) if runs_simgrid(resolved["run"], resolved["network"]) else None
 
 
 def _own(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:

@@ -139,6 +139,18 @@ class Backbone(TypedDict):
     relay_latency_s: float
 
 
+class Core(TypedDict):
+    """Netpoints of a platform between sites, and the routes from each to each, row after row."""
+
+    netpoint: Numbers
+    names: list[str]
+    latency_s: Floats
+    bytes_per_s: Floats
+    shared: Flags
+    relay: int | None
+    platform: str | None
+
+
 class ProximityLink(TypedDict):
     """One kind of link between phones near each other."""
 
@@ -266,6 +278,7 @@ class Plan(TypedDict):
     sites: Sites
     phones: Phones
     backbone: Backbone
+    core: Core | None
     proximity: Proximity
     outages: list[Outage]
     churn: Churn

@@ -50,7 +50,7 @@ from pocketsim.sim.run.job import (
     parquet_path,
     summary_path,
 )
-from pocketsim.sim.scenario.resolved import identity
+from pocketsim.sim.scenario.resolved import identity, runs_simgrid
 from pocketsim.sim.trace import blocks, fields, final_tokens, histograms, tables, timeline
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def perform(job: Job, tell: Tell) -> int:
     except ImportError as error:
         sys.stderr.write(f"the compiled engine does not load: {error}\n{_FIX}\n")
         return EnvironmentMissingError.exit_code
-    if job["resolved"]["run"]["fidelity"] == "flow" and not simgrid_file().exists():
+    needs_simgrid = runs_simgrid(job["resolved"]["run"], job["resolved"]["network"])
+    if needs_simgrid and not simgrid_file().exists():
         sys.stderr.write(f"{_NO_SIMGRID}\n")
         return EnvironmentMissingError.exit_code
     # All is imported: what these files are now is what will run.
@@ -218,7 +219,7 @@ _TABLES = {
 _FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"
 _NO_SIMGRID = (
     'run.fidelity = "flow" needs SimGrid, which is not built: run `make simgrid`,'
-    ' or set run.fidelity to "hybrid"'
+    ' or set run.fidelity to "hybrid"; so do shared links of a platform'
 )
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario import contacts, custom_protocol, duration_laws, family_rules, nats
+from pocketsim.sim.scenario import (
+    contacts,
+    core,
+    custom_protocol,
+    duration_laws,
+    family_rules,
+    nats,
+)
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
@@ -31,6 +38,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_groups(scenario, path)
     contacts.check(scenario, path)
     nats.check(scenario, path)
+    core.check(scenario, path)
     if scenario.workload.start >= scenario.run.duration:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
     _check_partners(scenario, path)

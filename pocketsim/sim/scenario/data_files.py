@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from pocketsim.sim.base import entry_points, graphs
 from pocketsim.sim.base.files import beside
 from pocketsim.sim.scenario import (
+    core,
     custom_code,
     custom_library,
     phone_ids,
+    platform_routes,
     presence_files,
     trade_files,
 )
@@ -99,6 +101,11 @@ def read(
     if scenario.protocol.library is not None:
         file = beside(path, custom_library.LIBRARY, scenario.protocol.library)
         found[custom_library.LIBRARY] = DataFile(file, custom_library.digest(file))
+    platform = core.platform(scenario, path)
+    if platform is not None:
+        file, routes = platform
+        found[platform_routes.PLATFORM] = DataFile(file, platform_routes.digest(file))
+        found[core.ROUTES] = DataFile(routes.path, routes.digest)
     return found
 
 

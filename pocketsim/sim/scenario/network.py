@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
+from pocketsim.sim.scenario.core import Core
 from pocketsim.sim.scenario.fields import Ratio, Sigma
 from pocketsim.sim.scenario.nats import HolePunching, Nat, Relay, with_punching
 from pocketsim.sim.scenario.wifi import Wifi
@@ -168,6 +169,10 @@ class Network(Section):
     relay_latency: Duration = Field(
         default=written("6ms"), description="One way between a site and the relay server."
     )
+    core: Core | None = Field(
+        default=None,
+        description="A platform in place of `backbone_latency`: netpoints, routes, shared links.",
+    )
     relay: Relay | None = Field(
         default=None, description="What the relay can carry; absent: it is a delay alone."
     )
@@ -178,7 +183,7 @@ class Network(Section):
     )
     access: dict[str, Access] = Field(min_length=1, description="Access networks by name.")
 
-    absent_when_none = frozenset({"hole_punching", "relay"})
+    absent_when_none = frozenset({"core", "hole_punching", "relay"})
 
     @model_validator(mode="before")
     @classmethod

@@ -23,6 +23,7 @@ from pocketsim.sim.devices.prices import speed_factors
 from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario import (
     app_faults,
+    core,
     custom_code,
     custom_library,
     data_files,
@@ -30,9 +31,10 @@ from pocketsim.sim.scenario import (
     grid,
     implementations,
     loops,
+    platform_routes,
     presence_files,
 )
-from pocketsim.sim.scenario.resolved import SCHEMA, digest
+from pocketsim.sim.scenario.resolved import SCHEMA, digest, runs_simgrid
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
@@ -122,9 +124,12 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
     return list({rung.name: rung for rung in rungs}.values())
 
 
-def check(document: Document) -> None:
-    """Raise what `resolve` would, without reading the build, which names runs alone."""
-    _rungs(document, _common(document, {}, {}))
+def check(document: Document) -> Resolved:
+    """Raise what `resolve` would, without reading the build, which names runs alone.
+
+    Return what `resolve` says first, but for versions.
+    """
+    return _rungs(document, _common(document, {}, {}))[0].resolved
 
 
 def _rungs(document: Document, common: _Common) -> list[Rung]:
@@ -148,38 +153,49 @@ def _rungs(document: Document, common: _Common) -> list[Rung]:
 
 
 def _versions(document: Document) -> dict[str, str]:
-    has_flows = document.scenario.run.fidelity == "flow"
-    found = versions(*_libraries(document.scenario), simgrid=has_flows)
+    has_simgrid = runs_simgrid(_run(document.scenario), _network(document))
+    found = versions(*_libraries(document.scenario), simgrid=has_simgrid)
     return {**found, **_python(document)}
 
 
 def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -> _Common:
     scenario = document.scenario
     devices, contents = _devices(document, read)
-    has_flows = scenario.run.fidelity == "flow"
+    run, network = _run(scenario), _network(document)
     found: _Common = {
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
         "versions": versions_used,
-        "run": _run(scenario),
+        "run": run,
         "devices": devices,
         "profiles": contents,
         "implementation": _implementation(document),
-        "network": cast("Network", si.section(scenario.network)),
+        "network": network,
         "churn": _or_file(document, scenario.churn, presence_files.CHURN),
         "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
         "outages": si.plain(scenario.outages),
         "energy": si.plain(scenario.energy),
         "output": _output(document),
         "operations": si.plain(scenario.operations),
-        "engine_options": model_options() if has_flows else {},
+        "engine_options": model_options() if runs_simgrid(run, network) else {},
     }
     if scenario.question:
         found["question"] = scenario.question
     if document.people:
         found["people"] = list(document.people)
     return found
+
+
+def _network(document: Document) -> Network:
+    network, files = document.scenario.network, document.files
+    told = {}
+    if network.core is not None:
+        platform, routes = files[platform_routes.PLATFORM], files[core.ROUTES]
+        known = platform_routes.again(routes.path, routes.digest)
+        file = (platform.path, platform.digest)
+        told["core"] = core.resolved(network.core, file, document.path, known, network.access)
+    return cast("Network", si.section(network, told))
 
 
 def _run(scenario: Scenario) -> Run:

@@ -56,6 +56,11 @@ def streams_number(run: Run, repetition: int) -> int:
     return run.get("first_repetition", 0) + repetition
 
 
+def runs_simgrid(run: Run, network: Network) -> bool:
+    """Tell whether a run loads SimGrid: its datagrams are flows, or some of them share links."""
+    return run["fidelity"] == "flow" or ("core" in network and network["core"]["shared"])
+
+
 class Rung(TypedDict):
     """What tells a rung from its neighbours; `axes` only where lists beside these have several."""
 
@@ -183,6 +188,27 @@ class Access(TypedDict):
     standard_error: NotRequired[AccessErrors]
 
 
+class Attach(TypedDict):
+    """Netpoints that the sites of an access network are at: in turn, or drawn by weights."""
+
+    netpoints: list[str]
+    weights: NotRequired[list[float]]
+
+
+class Core(TypedDict):
+    """A platform between sites: its file's name and SHA-256, and that of its routes.
+
+    `attach` is by access network; `shared` tells whether flows share any of its links.
+    """
+
+    platform: str
+    attach: dict[str, Attach]
+    relay: NotRequired[str]
+    digest: str
+    routes_digest: str
+    shared: bool
+
+
 class Network(TypedDict):
     """Access networks by name, and what lies between their sites."""
 
@@ -190,6 +216,7 @@ class Network(TypedDict):
     relay_latency_s: float
     relay: NotRequired[Relay]
     hole_punching: NotRequired[HolePunching]
+    core: NotRequired[Core]
     access: dict[str, Access]
 
 

@@ -17,6 +17,7 @@ from pocketsim.sim.scenario import (
     churn,
     compute,
     contacts,
+    core,
     custom_protocol,
     document,
     energy,
@@ -40,6 +41,7 @@ MADE = {
     resolved.WorkloadTrace: {"digest"},
     resolved.ChurnFile: {"digest"},
     resolved.ContactsFile: {"digest"},
+    resolved.Core: {"digest", "routes_digest", "shared"},
     resolved.Protocol: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
@@ -49,6 +51,7 @@ MADE = {
 LEFT_OUT = {contents.Contents: {"scatter"}}
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
+    (core, resolved): ("Core",),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),
