@@ -48,6 +48,26 @@ def test_nothing_is_left_when_all_had_time_to_end(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_no_transaction_vanishes_at_a_nat_or_in_the_relay(mode):
+    plan = plans.busy_town(22, 60, mode, quiet_s=200.0, duration_s=260.0)
+    timers = {"unreplied_timeout_s": 5.0, "replied_timeout_s": 10.0, "lifetime_s": 57.0}
+    timers |= {"inbound_refresh": False, "client_isolation": True}
+    laws = ("setup_median_s", "setup_sigma", "failure_median_s", "failure_sigma", "path_trust_s")
+    punching = {"success": 0.7, **dict(zip(laws, (2.0, 0.661, 5.0, 0.68, 6.5), strict=True))}
+    classes = [number % 6 for number in range(60)]
+    plan["nats"] = {"classes": classes, "access": [timers] * 2, "hole_punching": punching}
+    limits = {"up_bytes_per_s": 1e6, "down_bytes_per_s": 1e6, "queue_packets": 2}
+    plan["relay"] = {**limits, "client_rate_bytes_per_s": 1e4, "client_burst_bytes": 2000}
+    trace = plans.run(plan)
+    check(trace, plan["duration_s"], nothing_left=True)
+    counts = Counter(trace.counters)
+    assert counts["unreachable"] > 100
+    assert (counts["relay_full"] > 0) == mode.startswith("quic")
+    ended = counts["datagrams_delivered"] + counts["datagrams_dropped"]
+    assert 0 <= counts["datagrams_sent"] - ended <= (60 if mode == "quic_keep" else 0)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_datagrams_end_soon_after_all_phones_went_off(mode):
     """Everybody goes off for good half-way: nothing can arrive, so nothing is in flight."""
     plan = plans.busy_town(23, 60, mode, rate_per_s=2.0)

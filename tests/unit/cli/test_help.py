@@ -17,6 +17,10 @@ from pocketsim.cli.ui import examples
 from pocketsim.sim.base.files import read_toml
 
 PROGRAM = typer.main.get_command(app)
+OF_THE_RELAY = [
+    f"network.relay.{key}"
+    for key in ("latency", "up", "down", "queue", "client_rate", "client_burst")
+]
 FILES = {"report.json", "log.csv"}  # of what only the user has
 SLOW = {"networkx", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy"}
 OUTAGE = schema.keys("scenario", read_toml(catalog.files("scenario")["outage"])[1])
@@ -158,7 +162,7 @@ def test_names_of_subsets_are_completed(tmp_path, command):
         ("pocketsim run outage --set devices[3].cou", ["devices[3].count"]),
         ("pocketsim run outage --set devices[4]", []),
         # Without one there are the others.
-        ("pocketsim run --set network.", ["network.backbone_latency", "network.relay_latency"]),
+        ("pocketsim run --set network.re", ["network.relay_latency", *OF_THE_RELAY]),
         ("pocketsim run nowhere.toml --set run.se", ["run.seed"]),
         ("pocketsim run udp_100b --set run.seed=", []),
     ],
