@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 
 from pocketsim.sim.scenario import platform_routes
+from pocketsim.sim.scenario.platform_routes import Wanted
 
 FOLDER = platform_routes.PLATFORMS
 
@@ -49,7 +50,7 @@ def main() -> int:
     xml = FOLDER / "netherlands.xml"
     xml.write_text(platform_of("netherlands", NETHERLANDS))
     xml.with_suffix(".csv").write_text(weights_of(NETHERLANDS))
-    routes = platform_routes.text(platform_routes.ask(xml, None))
+    routes = platform_routes.text(platform_routes.ask(xml, Wanted(hosts=True)))
     xml.with_name("netherlands.routes.json").write_text(routes)
     return 0
 

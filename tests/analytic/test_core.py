@@ -6,6 +6,7 @@ import math
 import pytest
 
 from pocketsim.sim.scenario import platform_routes
+from pocketsim.sim.scenario.platform_routes import Wanted
 from support import engine_plans as plans
 from support import recount, simgrid_platforms
 from support.simgrid_platforms import EXAMPLES, PIPES, TOWNS, VIVALDI
@@ -13,6 +14,7 @@ from support.simgrid_platforms import EXAMPLES, PIPES, TOWNS, VIVALDI
 pytestmark = pytest.mark.engine
 
 OWN = {"pipes": PIPES, "vivaldi": VIVALDI, "towns": TOWNS}
+HOSTS = Wanted(hosts=True)
 WIDE = 1e21  # radios of it take nothing
 
 
@@ -73,7 +75,7 @@ def platforms(own):
 
 def test_routes_are_those_that_simgrid_takes(simgrid, own):
     for platform in platforms(own):
-        found = platform_routes.ask(platform, None)
+        found = platform_routes.ask(platform, HOSTS)
         hosts = found["between"][:8]
         pairs = [
             pair
@@ -95,10 +97,10 @@ def test_routes_are_those_that_simgrid_takes(simgrid, own):
 
 
 def test_published_figures_of_two_examples_come_out(own):
-    found = platform_routes.ask(own("vivaldi"), None)
+    found = platform_routes.ask(own("vivaldi"), HOSTS)
     assert found["latency_s"][0][1] == pytest.approx(46.298715e-3, rel=1e-7)
     if (EXAMPLES / "small_platform.xml").is_file():
-        found = platform_routes.ask(EXAMPLES / "small_platform.xml", ["Fafard", "Tremblay"])
+        found = platform_routes.ask(EXAMPLES / "small_platform.xml", Wanted(("Fafard", "Tremblay")))
         assert found["latency_s"][1][0] == pytest.approx(1.976025e-3, rel=1e-9)
         takes_s = found["latency_s"][1][0] + 668 / found["bytes_per_s"][1][0]
         assert takes_s == pytest.approx(2.057908e-3, rel=1e-6)
@@ -107,7 +109,7 @@ def test_published_figures_of_two_examples_come_out(own):
 @pytest.mark.parametrize("fidelity", ["hybrid", "flow"])
 def test_a_datagram_over_fat_pipes_takes_what_simgrid_says(simgrid, own, fidelity):
     platform, names = own("pipes"), ("a", "b", "c")
-    found = platform_routes.ask(platform, names)
+    found = platform_routes.ask(platform, Wanted(names))
     assert found["shared"] == [[False] * 3] * 3
     pairs = list(itertools.permutations(range(3), 2))
     path = platform if fidelity == "flow" else None
@@ -124,7 +126,7 @@ def test_a_datagram_over_fat_pipes_takes_what_simgrid_says(simgrid, own, fidelit
 def test_shared_links_are_divided_as_simgrid_divides_them(simgrid, own, fidelity):
     """Datagrams from north to south; answers go the other way, on the other half of each link."""
     platform, names = own("towns"), ("n1", "n2", "s1", "s2")
-    found = platform_routes.ask(platform, names)
+    found = platform_routes.ask(platform, Wanted(names))
     plan = between(platform, names, found, fidelity=fidelity)
     sent = [(0, 2, 50_000), (1, 3, 20_000), (0, 3, 30_000), (1, 2, 60_000), (0, 2, 100)]
     asked = []
@@ -159,7 +161,7 @@ def test_shared_links_are_divided_as_simgrid_divides_them(simgrid, own, fidelity
 
 def test_sites_at_one_netpoint_take_its_way_to_itself(own):
     platform = own("towns")
-    found = platform_routes.ask(platform, ["n1"])
+    found = platform_routes.ask(platform, Wanted(("n1",)))
     plan = between(platform, ["n1"], found)
     plan["sites"]["capacity_bytes_per_s"] = [0.0, 0.0]
     plan["core"]["netpoint"] = [0, 0]
@@ -175,7 +177,7 @@ def test_sites_at_one_netpoint_take_its_way_to_itself(own):
 @pytest.mark.parametrize("fidelity", ["hybrid", "flow"])
 def test_what_is_relayed_goes_by_the_relays_netpoint(simgrid, own, fidelity):
     platform, names = own("towns"), ("n1", "n2", "s1", "s2")
-    found = platform_routes.ask(platform, names)
+    found = platform_routes.ask(platform, Wanted(names))
     plan = between(platform, names, found, fidelity=fidelity)
     plan["core"]["relay"] = 2
     plan["transport"] = plans.transport("quic_reconnect", 4, relay_first=True)
@@ -190,7 +192,7 @@ def test_what_is_relayed_goes_by_the_relays_netpoint(simgrid, own, fidelity):
 def test_all_that_crosses_shared_links_has_an_end(own, mode):
     """Phones with jitter and losses that come and go, on sites in both towns, and a relay."""
     platform, names = own("towns"), ("n1", "n2", "s1", "s2")
-    found = platform_routes.ask(platform, names)
+    found = platform_routes.ask(platform, Wanted(names))
     plan = plans.busy_town(22, 60, mode, quiet_s=200.0, duration_s=260.0)
     plan["core"] = {**core(found, names, platform), "netpoint": [0, 1, 2, 3, 0, 2], "relay": 3}
     plan["phones"]["site"] = [number % 6 for number in range(60)]

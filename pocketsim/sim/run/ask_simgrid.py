@@ -1,7 +1,7 @@
 """Asks SimGrid for the routes of a platform, in a process of its own: it may end that.
 
-`python -P -m pocketsim.sim.run.ask_simgrid < asked.json`, where {platform, names} is asked: a file
-and netpoints, or none for all hosts. The answer is JSON on stdout
+`python -P -m pocketsim.sim.run.ask_simgrid < asked.json`, where {platform, names, hosts} is asked:
+a file, netpoints, and whether all hosts are meant, too. The answer is JSON on stdout
 (`pocketsim.sim.scenario.platform_routes`). Nothing of a run is here.
 """
 
@@ -20,25 +20,25 @@ def main() -> int:
     """Answer on stdout what is asked on stdin; return the exit code."""
     asked = json.load(sys.stdin)
     try:
-        answer = found(asked["platform"], asked["names"])
+        answer = found(**asked)
     except ValueError as error:
-        sys.stderr.write(f"Error: {error}\n")
+        sys.stderr.write(f"Error: {str(error).partition(_BREAK)[0]}\n")
         return 2
     json.dump(answer, sys.stdout)
     return 0
 
 
-def found(platform: str, names: list[str]) -> dict[str, Any]:
-    """Return the netpoints of a platform, and the routes between those that are named and there."""
-    hosts, netpoints, ways = _engine.platform_routes(str(simgrid_file()), platform, names)
-    between = [name for name in names if name in netpoints] if names else hosts
+def found(*, platform: str, names: list[str], hosts: bool) -> dict[str, Any]:
+    """Return the netpoints of a platform, and the routes between those that are asked for."""
+    library = str(simgrid_file())
+    all_hosts, netpoints, between, ways = _engine.platform_routes(library, platform, names, hosts)
     rows = [ways[at : at + len(between)] for at in range(0, len(ways), len(between) or 1)]
 
     def told(place: int, otherwise: Any) -> list[list[Any]]:
         return [[_json(way[place]) if way else otherwise for way in row] for row in rows]
 
     return {
-        "hosts": hosts,
+        "hosts": all_hosts,
         "netpoints": netpoints,
         "between": between,
         "latency_s": told(0, None),
@@ -51,6 +51,8 @@ def found(platform: str, names: list[str]) -> dict[str, Any]:
 def _json(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
+
+_BREAK = "\n"
 
 if __name__ == "__main__":
     raise SystemExit(main())

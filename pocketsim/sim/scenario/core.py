@@ -16,7 +16,7 @@ from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.documents import Section
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.scenario import platform_routes
-from pocketsim.sim.scenario.platform_routes import PLATFORM
+from pocketsim.sim.scenario.platform_routes import PLATFORM, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +139,7 @@ def platform(scenario: Scenario, path: Path) -> tuple[Path, Routes] | None:
         return None
     file = platform_routes.find(core.platform, path)
     rules = _rules(core, file, networks)
-    routes = platform_routes.known(file, _named(core, rules, file, path), path)
+    routes = platform_routes.known(file, _wanted(core, rules, file, path), path)
     attach = {name: _of_rule(rule, file, path, routes) for name, rule in rules.items()}
     used = _used(attach, core.relay)
     for name in used:
@@ -191,14 +191,13 @@ def _rules(core: Core, file: Path, networks: Mapping[str, Any]) -> dict[str, Any
     return {name: by_network.get(name, for_all) for name in networks}
 
 
-def _named(core: Core, rules: Mapping[str, Any], file: Path, path: Path) -> list[str] | None:
-    """Return the netpoints that routes are needed between; None for all hosts of the platform."""
+def _wanted(core: Core, rules: Mapping[str, Any], file: Path, path: Path) -> Wanted:
+    """Return the netpoints that routes are needed between."""
     names = {core.relay} if core.relay else set()
     for rule in rules.values():
-        if rule == IN_TURN:
-            return None
-        names |= set(_weights(file, path) if rule == WEIGHTED else rule)
-    return sorted(names)
+        if rule != IN_TURN:
+            names |= set(_weights(file, path) if rule == WEIGHTED else rule)
+    return Wanted(tuple(sorted(names)), IN_TURN in rules.values())
 
 
 def _of_rule(rule: Any, file: Path, path: Path, routes: Routes) -> given.Attach:

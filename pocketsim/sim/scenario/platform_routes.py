@@ -35,6 +35,14 @@ PLATFORM = "network.core.platform"
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """Between which netpoints routes are wanted: those of these names, and all hosts or not."""
+
+    names: tuple[str, ...] = ()
+    hosts: bool = False
+
+
+@dataclass(frozen=True)
 class Routes:
     """Routes between some netpoints of a platform, from each to each, a row for each sender.
 
@@ -58,10 +66,10 @@ class Routes:
         at = _numbers(self.between)
         return [at[name] for name in names]
 
-    def has(self, names: Sequence[str] | None) -> bool:
-        """Tell whether these are between those of `names` that there are, or all hosts."""
-        wanted = set(self.hosts) if names is None else set(names) & set(self.netpoints)
-        return set(self.between) >= wanted
+    def has(self, wanted: Wanted) -> bool:
+        """Tell whether these are between all that are wanted, of those that there are."""
+        names = set(wanted.names) & set(self.netpoints)
+        return set(self.between) >= (names | set(self.hosts) if wanted.hosts else names)
 
     def shares(self, names: Sequence[str]) -> bool:
         """Tell whether flows share a link between any of these netpoints."""
@@ -124,16 +132,16 @@ def _check(path: Path, content: bytes) -> None:
             raise ScenarioError(path, what, "links that change with time are not modelled")
 
 
-def known(platform: Path, names: Sequence[str] | None, document: Path) -> Routes:
-    """Return the routes between netpoints of a platform, between all its hosts if None are named.
+def known(platform: Path, wanted: Wanted, document: Path) -> Routes:
+    """Return the routes between netpoints of a platform.
 
     `document` is what names the platform. Raises ScenarioError for what is no platform, and where
     SimGrid would have to be asked and is not built.
     """
     told = digest(platform)
-    for path in (_beside(platform), _cached(told, names)):
+    for path in (_beside(platform), _cached(told, wanted)):
         found = _read(path, told, path.stat().st_mtime_ns) if path.is_file() else None
-        if found is not None and found.has(names):
+        if found is not None and found.has(wanted):
             return found
     if not simgrid_file().exists():
         reason = (
@@ -141,7 +149,7 @@ def known(platform: Path, names: Sequence[str] | None, document: Path) -> Routes
             f" not built: run `make simgrid` once, or take a shipped platform"
         )
         raise ScenarioError(document, PLATFORM, reason, shipped()[0])
-    return _write(_cached(told, names), ask(platform, names))
+    return _write(_cached(told, wanted), ask(platform, wanted))
 
 
 def again(path: Path, expected: str) -> Routes:
@@ -151,22 +159,16 @@ def again(path: Path, expected: str) -> Routes:
     return _routes(path, content)
 
 
-def ask(platform: Path, names: Sequence[str] | None) -> dict[str, Any]:
+def ask(platform: Path, wanted: Wanted) -> dict[str, Any]:
     """Return what SimGrid says of a platform, as it is kept; a process of its own asks.
 
     Raises ScenarioError with what SimGrid says of a file that is no platform.
     """
-    count = len(names or ())
-    if count > _MOST_NETPOINTS:
-        raise ScenarioError(platform, "", f"{_too_many(count)}")
-    asked = json.dumps({"platform": str(platform), "names": list(names or ())})
+    asked = json.dumps({"platform": str(platform), "names": wanted.names, "hosts": wanted.hosts})
     done = subprocess.run(ASKING, input=asked, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ScenarioError(platform, "", f"SimGrid does not read it: {_reason(done.stderr)}")
     found = json.loads(done.stdout)
-    count = len(found["between"])
-    if count > _MOST_NETPOINTS:
-        raise ScenarioError(platform, "", f"{_too_many(count)}")
     return {"platform_sha256": digest(platform), "simgrid": SIMGRID, **found}
 
 
@@ -184,9 +186,10 @@ def _beside(platform: Path) -> Path:
     return platform.with_name(f"{platform.stem}.routes.json")
 
 
-def _cached(told: str, names: Sequence[str] | None) -> Path:
+def _cached(told: str, wanted: Wanted) -> Path:
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    which = "hosts" if names is None else hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
+    names = hashlib.sha256("\0".join(wanted.names).encode()).hexdigest()[:12]
+    which = f"{'hosts-' if wanted.hosts else ''}{names}"
     return folder / "pocketsim" / "platforms" / f"{told[:16]}-{which}.json"
 
 
@@ -228,18 +231,10 @@ def _reason(said: str) -> str:
     """Return the line of what SimGrid said that tells what is wrong."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if "Error" in line or "CRITICAL" in line or "what()" in line]
-    return (telling or lines or ["it says nothing"])[-1]
-
-
-def _too_many(count: int) -> str:
-    return (
-        f"{count} netpoints are more than {_MOST_NETPOINTS}, between which routes are kept; name"
-        " those that sites are at in network.core.attach"
-    )
+    return (telling or lines or ["it says nothing"])[-1].removeprefix("Error: ")
 
 
 # -P: what lies in the user's folder is no module here.
 ASKING = [sys.executable, "-P", "-m", "pocketsim.sim.run.ask_simgrid"]
 _LARGEST_BYTES = 64 << 20
-_MOST_NETPOINTS = 500  # a quarter of a million routes
 _VARYING = ("bandwidth_file", "latency_file", "state_file")

@@ -163,6 +163,7 @@ def test_names_of_subsets_are_completed(tmp_path, command):
         ("pocketsim run outage --set devices[4]", []),
         # Without one there are the others.
         ("pocketsim run --set network.re", ["network.relay_latency", *OF_THE_RELAY]),
+        ("pocketsim run --set network.core.pl", ["network.core.platform"]),
         ("pocketsim run nowhere.toml --set run.se", ["run.seed"]),
         ("pocketsim run udp_100b --set run.seed=", []),
     ],

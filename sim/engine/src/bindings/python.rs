@@ -20,7 +20,7 @@ use crate::run::{Hooks, RunResult};
 mod _engine {
     use super::{
         custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, SimGrid, Way,
-        MODEL_OPTIONS,
+        MODEL_OPTIONS, NETPOINTS_MAX,
     };
     use pocketsim_protocols::transport::eva::EvaConfig;
     use pocketsim_protocols::transport::TransportConfig;
@@ -82,44 +82,53 @@ mod _engine {
 
     /// What SimGrid, loaded by `library`, says of the platform in the file at `path`.
     ///
-    /// Returns the names of its hosts and of its hosts and routers, sorted, and the routes from each
-    /// to each of those that are both netpoints of it and `named`, all hosts if none are, a row for each
-    /// sender: `(latency_s, bytes_per_s, is_shared, has_wifi)`, None where there is no route. Raises
-    /// ValueError for a file that is no platform; of some mistakes SimGrid says why on stderr, and the
-    /// process ends.
+    /// Returns the names of its hosts and of its hosts and routers, sorted, and those of netpoints:
+    /// `named` ones that there are, and `with_hosts` all hosts. Then the routes from each of these to
+    /// each, a row for each sender: `(latency_s, bytes_per_s, is_shared, has_wifi)`, None where there is
+    /// no route. Raises ValueError for a file that is no platform, and for too many netpoints; of some
+    /// mistakes SimGrid says why on stderr, and the process ends.
     #[pyfunction]
     #[expect(clippy::type_complexity, reason = "it is Python's")]
     fn platform_routes(
         library: &str,
         path: &str,
         named: Vec<String>,
+        with_hosts: bool,
     ) -> PyResult<(
+        Vec<String>,
         Vec<String>,
         Vec<String>,
         Vec<Option<(f64, f64, bool, bool)>>,
     )> {
-        let (mut hosts, mut all, mut count) = (Vec::new(), Vec::new(), 0);
-        let choose = |found_hosts: &[String], found: &[String]| {
-            (hosts, all) = (found_hosts.to_vec(), found.to_vec());
-            let chosen: Vec<String> = match named.is_empty() {
-                true => hosts.clone(),
-                false => named
-                    .into_iter()
-                    .filter(|name| all.contains(name))
-                    .collect(),
+        let mut between = Vec::new();
+        let choose = |hosts: &[String], all: &[String]| {
+            let is_chosen = |name: &&String| {
+                named.contains(name) || (with_hosts && hosts.binary_search(name).is_ok())
             };
-            count = chosen.len() as u32;
-            chosen
+            between = all.iter().filter(is_chosen).cloned().collect();
+            between.clone()
         };
         let simgrid = SimGrid::between(library, path, choose)
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let count = between.len() as u32;
+        if count > NETPOINTS_MAX {
+            let said =
+                format!("{count} netpoints are more than {NETPOINTS_MAX}: name those of sites");
+            return Err(pyo3::exceptions::PyValueError::new_err(said));
+        }
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
         let tell = |way: Way| {
             let (latency_s, bytes_per_s) = (way.latency_s, way.bytes_per_s);
             (latency_s, bytes_per_s, way.is_shared(), way.has_wifi())
         };
         let ways = pairs.map(|(from, to)| simgrid.way(from, to).map(tell));
-        Ok((hosts, all, ways.collect()))
+        let ways = ways.collect();
+        Ok((
+            simgrid.netpoints(true),
+            simgrid.netpoints(false),
+            between,
+            ways,
+        ))
     }
 
     /// JSON Schemas of the options of transports and of EVA: `TransportConfig` and `EvaConfig`.
@@ -140,6 +149,9 @@ mod _engine {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
+
+/// Between how many netpoints routes are told: a quarter of a million.
+const NETPOINTS_MAX: u32 = 500;
 
 /// Progress that is told to a function of Python's.
 pub(crate) fn hook(call: Py<PyAny>) -> Progress {

@@ -7,14 +7,18 @@ import pytest
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import core, platform_routes
 from pocketsim.sim.scenario.load import load
+from pocketsim.sim.scenario.platform_routes import Wanted
 from pocketsim.sim.scenario.resolve import resolve
 from support.simgrid_platforms import PIPES
 from tools import platforms
 
+HOSTS = Wanted(hosts=True)
 
-def answer(names, hosts=("a", "b", "c"), *, shared=False, missing=False, wifi=False):
+
+def answer(wanted=HOSTS, hosts=("a", "b", "c"), *, shared=False, missing=False, wifi=False):
     """Return what SimGrid might say of a platform."""
-    between = [name for name in names or hosts if name in (*hosts, "middle")]
+    named = {*wanted.names, *(hosts if wanted.hosts else ())}
+    between = [name for name in (*hosts, "middle") if name in named]
     size = range(len(between))
     return {
         "platform_sha256": "",
@@ -40,9 +44,9 @@ def with_core(scenario, tmp_path, monkeypatch):
     library.touch()
     asked = []
 
-    def ask(platform, names):
-        asked.append(names)
-        told = answer(names, **write.changes)
+    def ask(platform, wanted):
+        asked.append(wanted)
+        told = answer(wanted, **write.changes)
         return {**told, "platform_sha256": platform_routes.digest(platform)}
 
     monkeypatch.setattr(platform_routes, "ask", ask)
@@ -170,6 +174,13 @@ def test_nothing_is_said_twice(with_core, before, section, place):
     assert caught.value.key_path == place
 
 
+def test_routes_are_asked_for_between_all_that_rules_name(with_core):
+    found = resolved(with_core('platform = "pipes.xml"\nrelay = "middle"'))["core"]
+    assert found["attach"]["home_wifi"] == {"netpoints": ["a", "b", "c"]}
+    assert found["relay"] == "middle"
+    assert with_core.asked == [Wanted(("middle",), hosts=True)]
+
+
 def test_the_relay_may_be_as_far_from_all_sites(with_core):
     assert resolved(with_core('platform = "pipes.xml"'), "network.relay_latency=9ms")["core"]
 
@@ -205,19 +216,19 @@ def test_simgrid_is_asked_once_for_one_content(with_core, tmp_path):
     path = with_core('platform = "pipes.xml"')
     one, other = resolved(path)["core"], resolved(path)["core"]
     assert one == other
-    assert with_core.asked == [None]
+    assert with_core.asked == [HOSTS]
     (tmp_path / "pipes.xml").write_text(PIPES.replace("9ms", "8ms"))
     assert resolved(path)["core"]["digest"] != one["digest"]
-    assert with_core.asked == [None, None]
+    assert with_core.asked == [HOSTS, HOSTS]
     (tmp_path / "pipes.xml").write_text(PIPES)
     assert resolved(path)["core"] == one
-    assert with_core.asked == [None, None]
+    assert with_core.asked == [HOSTS, HOSTS]
 
 
 def test_a_file_of_routes_beside_the_platform_spares_simgrid(with_core, tmp_path):
     path = with_core('platform = "pipes.xml"')
     platform = tmp_path / "pipes.xml"
-    told = {**answer(None), "platform_sha256": platform_routes.digest(platform)}
+    told = {**answer(), "platform_sha256": platform_routes.digest(platform)}
     (tmp_path / "pipes.routes.json").write_text(platform_routes.text(told))
     with_core.library.unlink()
     assert resolved(path)["core"]
@@ -246,13 +257,13 @@ def test_shared_links_need_simgrid_in_each_run(with_core):
 
 def test_routes_that_have_changed_are_refused(tmp_path):
     path = tmp_path / "x.json"
-    path.write_text(platform_routes.text(answer(None)))
+    path.write_text(platform_routes.text(answer()))
     with pytest.raises(ScenarioError, match="has changed since the run was resolved"):
         platform_routes.again(path, "0" * 64)
 
 
 def test_routes_read_back_as_they_are_kept():
-    told = answer(None)
+    told = answer()
     assert json.loads(platform_routes.text(told)) == told
 
 
@@ -268,13 +279,13 @@ def test_shipped_platforms_are_what_their_tool_writes():
 def test_routes_of_shipped_platforms_are_those_that_simgrid_finds():
     for name in platform_routes.shipped():
         path = platform_routes.PLATFORMS / f"{name}.xml"
-        found = platform_routes.text(platform_routes.ask(path, None))
+        found = platform_routes.text(platform_routes.ask(path, HOSTS))
         assert path.with_name(f"{name}.routes.json").read_text() == found
 
 
 def test_shipped_round_trips_are_those_of_the_rule():
     path = platform_routes.PLATFORMS / "netherlands.xml"
-    routes = platform_routes.known(path, None, path)
+    routes = platform_routes.known(path, HOSTS, path)
     at = dict(zip(routes.between, range(len(routes.between)), strict=True))
     round_trip_ms = {
         pair: 2e3 * routes.latency_s[at[pair[0]]][at[pair[1]]]
