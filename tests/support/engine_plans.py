@@ -210,6 +210,7 @@ def access(**changes):
         "jitter_sigma": 0.0,
         "loss_ratio": 0.0,
         "bursts": None,
+        "states": None,
         "reorders": False,
         "forwarding_cpu_s": 0.0,
         **changes,

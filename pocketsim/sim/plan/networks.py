@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import streams
+from pocketsim.sim.plan import radio_states
 
 if TYPE_CHECKING:
     from pocketsim.sim.plan import plan
@@ -62,6 +63,7 @@ def _access(network: given.Access) -> plan.Access:
         "jitter_sigma": network["jitter_sigma"],
         "loss_ratio": network["loss_ratio"],
         "bursts": network["bursts"],
+        "states": radio_states.states(network),
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],
     }

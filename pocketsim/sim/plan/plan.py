@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import Bursts, Radio, Tokens
+    from pocketsim.sim.scenario.resolved import Bursts, Radio, States, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -70,6 +70,7 @@ class Access(TypedDict):
     jitter_sigma: float
     loss_ratio: float
     bursts: Bursts | None
+    states: States | None
     reorders: bool
     forwarding_cpu_s: float
 

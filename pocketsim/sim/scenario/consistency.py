@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario import contacts, custom_protocol, duration_laws, family_rules
+from pocketsim.sim.scenario import (
+    contacts,
+    custom_protocol,
+    duration_laws,
+    family_rules,
+    radio_states,
+)
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
@@ -36,6 +42,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
+    radio_states.check(scenario, path)
     duration_laws.check(scenario, path)
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
 from pocketsim.sim.scenario.fields import Ratio, Sigma
+from pocketsim.sim.scenario.radio_states import PowerSave, States
 
 
 class Bursts(Section):
@@ -98,6 +99,14 @@ class Access(Section):
         " with any of its packets.",
     )
     bursts: Bursts | None = Field(default=None, description="Losses that cluster; absent for none.")
+    states: States | None = Field(
+        default=None,
+        description="How radios of LTE or 5G sleep, and what datagrams wait for that; absent: they"
+        " are always awake, but for energy. Of fidelity hybrid alone.",
+    )
+    power_save: PowerSave | None = Field(
+        default=None, description="The same of Wi-Fi, in place of `states`."
+    )
     reorders: bool = Field(
         default=False, description="Whether jitter may overtake earlier datagrams of a pair."
     )
@@ -120,7 +129,13 @@ class Access(Section):
         " for each repetition; absent: they are taken as they stand.",
     )
 
-    absent_when_none = frozenset({"standard_error"})
+    absent_when_none = frozenset({"standard_error", "states", "power_save"})
+
+    @model_validator(mode="after")
+    def _radios_sleep_in_one_way(self) -> Access:
+        if self.states is not None and self.power_save is not None:
+            raise ValueError("has states and power_save: a radio is one of LTE or 5G, or of Wi-Fi")
+        return self
 
     @model_validator(mode="after")
     def _losses_may_err_so(self) -> Access:

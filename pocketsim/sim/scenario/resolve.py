@@ -31,6 +31,7 @@ from pocketsim.sim.scenario import (
     implementations,
     loops,
     presence_files,
+    radio_states,
 )
 from pocketsim.sim.scenario.resolved import SCHEMA, digest
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
@@ -170,7 +171,7 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         "churn": _or_file(document, scenario.churn, presence_files.CHURN),
         "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
         "outages": si.plain(scenario.outages),
-        "energy": si.plain(scenario.energy),
+        "energy": cast("Energy | None", radio_states.energy(scenario)),
         "output": _output(document),
         "operations": si.plain(scenario.operations),
         "engine_options": model_options() if has_flows else {},

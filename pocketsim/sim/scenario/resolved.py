@@ -89,6 +89,29 @@ class Bursts(TypedDict):
     loss_ratio: float
 
 
+class States(TypedDict):
+    """How radios of an access network sleep, and what datagrams wait for that."""
+
+    promotion_s: float
+    inactivity_timer_s: float
+    drx_cycle_s: float
+    on_duration_s: float
+    drx_inactivity_timer_s: float
+    paging_cycle_s: float
+    sr_periodicity_s: float
+    grant_delay_s: float
+    bler: float
+    harq_delay_s: float
+
+
+class PowerSave(TypedDict):
+    """How radios of a Wi-Fi doze."""
+
+    awake_s: float
+    dtim_periods: int
+    beacon_interval_s: float
+
+
 class AccessErrors(TypedDict):
     """Standard errors of an access network's numbers, of those that have one."""
 
@@ -113,6 +136,8 @@ class Access(TypedDict):
     jitter_sigma: float
     loss_ratio: float
     bursts: Bursts | None
+    states: NotRequired[States]
+    power_save: NotRequired[PowerSave]
     reorders: bool
     forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None

@@ -24,6 +24,7 @@ use crate::driver::schedule::Schedule;
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
+use crate::network::radio_states::RadioStates;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
 use crate::phone::executor::{Effect, Executor};
@@ -72,12 +73,13 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
         let mut executor = Executor::new(&plan, takes_turns, make);
-        let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
+        let blocking = SendBlocking::new(&plan);
+        let detained = (Forwarders::new(&plan), RadioStates::new(&plan));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
         let contacts = Contacts::new(plan.proximity);
-        let network = Network::new(seed, phones, routes, contacts, forwarders);
+        let network = Network::new(seed, phones, routes, contacts, detained);
         executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
@@ -275,6 +277,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Failures => self.take_failures(),
             Due::Room(phone, epoch) => {
                 if self.context.epoch(phone) == epoch {
+                    self.open_gate(phone);
+                }
+            }
+            Due::RadioOpens(phone, direction) => {
+                self.network
+                    .open_radio(context, recorder, (phone, direction));
+                if let Some(blocking) = &mut self.blocking {
+                    blocking.sent(context, phone);
                     self.open_gate(phone);
                 }
             }

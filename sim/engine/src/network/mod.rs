@@ -10,6 +10,7 @@ pub(crate) mod burst_loss;
 pub mod contacts;
 pub(crate) mod forwarding;
 pub(crate) mod hops;
+pub(crate) mod radio_states;
 pub mod resequencer;
 pub(crate) mod routes;
 pub mod socket_buffer;
@@ -25,6 +26,7 @@ use crate::events::sim_context::{Due, SimContext};
 use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::{Forwarders, Passage};
+use crate::network::radio_states::{sleeper, RadioStates};
 use crate::network::resequencer::{Resequencer, Way};
 use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
@@ -41,6 +43,8 @@ pub(crate) struct Network<B> {
     chains: Chains,
     /// None where nothing forwards.
     forwarders: Option<Forwarders>,
+    /// None where no radio sleeps.
+    states: Option<RadioStates>,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
@@ -89,7 +93,7 @@ impl<B> Network<B> {
         phones: u32,
         routes: Routes,
         contacts: Contacts,
-        forwarders: Option<Forwarders>,
+        (forwarders, states): (Option<Forwarders>, Option<RadioStates>),
     ) -> Self {
         let bursts = routes.bursts();
         Self {
@@ -98,6 +102,7 @@ impl<B> Network<B> {
             resequencer: Resequencer::default(),
             chains: Chains::new(seed, &bursts),
             forwarders,
+            states,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
             flights: Slab::new(),
             landed: VecDeque::new(),
@@ -277,6 +282,7 @@ impl<B> Network<B> {
     /// forwarded there any more.
     pub(crate) fn silence(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
         self.contacts.silence(phone, now);
+        self.put_to_sleep(now, recorder, phone);
         let Some(forwarders) = &mut self.forwarders else {
             return;
         };
@@ -291,9 +297,37 @@ impl<B> Network<B> {
         }
     }
 
+    /// A phone goes off, and with it what waits until its radio is awake.
+    fn put_to_sleep(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
+        let Some(sleeper) = sleeper(&mut self.states, phone) else {
+            return;
+        };
+        let waiting = sleeper.switch_off(now);
+        recorder.wake(phone, sleeper.tell());
+        let reasons = [Reason::SenderOff, Reason::ReceiverOff];
+        for (waiting, reason) in waiting.into_iter().zip(reasons) {
+            for (token, _) in waiting {
+                self.remove(now, recorder, token, reason);
+            }
+        }
+    }
+
     /// Whether what goes this way now takes the sender's radio, as [`Self::launch`] does it.
     pub(crate) fn needs_radio(&mut self, way: Way, now: Seconds) -> bool {
         !self.meet(way, now)
+    }
+
+    /// Whether there is room for so many bytes that `from` sends now, behind what waits until its radio
+    /// is awake.
+    pub(crate) fn has_room<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        from: NodeId,
+        wire_bytes: u32,
+    ) -> bool {
+        let sleeper = sleeper(&mut self.states, from.0);
+        let behind = sleeper.and_then(|sleeper| sleeper.has_room(wire_bytes));
+        behind.unwrap_or_else(|| context.world().has_room(from, wire_bytes))
     }
 
     /// Whether a contact takes what goes this way now; the relay is never near.

@@ -142,10 +142,38 @@ pub struct Access {
     pub loss_ratio: f64,
     /// How other losses on this hop cluster, for each phone and direction; none for not at all.
     pub bursts: Option<Bursts>,
+    /// How its radios sleep, and what datagrams wait for that; none for not at all (hybrid).
+    pub states: Option<States>,
     /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
     /// Core time that each datagram of a phone takes of its cores to be forwarded, seconds; 0 for none.
     pub forwarding_cpu_s: Seconds,
+}
+
+/// How the radios of a network sleep (`crate::network::radio_states::rrc`).
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct States {
+    /// From idle to connected, seconds.
+    pub promotion_s: Seconds,
+    /// From the last datagram to idle, seconds.
+    pub inactivity_timer_s: Seconds,
+    /// From one on-duration to the next, connected, seconds; 0 to listen always.
+    pub drx_cycle_s: Seconds,
+    /// How long it listens in each, seconds.
+    pub on_duration_s: Seconds,
+    /// From the last datagram to the first cycle, seconds.
+    pub drx_inactivity_timer_s: Seconds,
+    /// From one paging occasion to the next, idle, seconds; 0 to be paged at once.
+    pub paging_cycle_s: Seconds,
+    /// From one chance to ask for a grant to the next, seconds.
+    pub sr_periodicity_s: Seconds,
+    /// From asking to sending, seconds.
+    pub grant_delay_s: Seconds,
+    /// Probability that a datagram has to be sent again, each time; below 1.
+    pub bler: f64,
+    /// How much later it comes each time, seconds.
+    pub harq_delay_s: Seconds,
 }
 
 /// How losses cluster (`pocketsim_protocols::bursts`).

@@ -237,6 +237,7 @@ pub fn plan(count: usize) -> Plan {
             loss_ratio: 0.0,
             bursts: None,
             forwarding_cpu_s: 0.0,
+            states: None,
             reorders: false,
         }],
         sites: Sites {

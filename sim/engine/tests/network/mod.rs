@@ -5,4 +5,5 @@ mod outages;
 mod paths;
 mod proximity;
 mod queues;
+mod radio_states;
 mod sockets;

@@ -21,6 +21,7 @@ from pocketsim.sim.scenario import (
     document,
     energy,
     network,
+    radio_states,
     resolved,
     town,
     transports,
@@ -49,6 +50,7 @@ MADE = {
 LEFT_OUT = {contents.Contents: {"scatter"}}
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
+    (radio_states, resolved): ("States", "PowerSave"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),

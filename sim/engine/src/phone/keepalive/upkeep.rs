@@ -74,6 +74,7 @@ impl Upkeeps {
         let is_watched = plan.transport.options.keep_alive_events
             || plan.fidelity != "hybrid"
             || plan.energy.is_some()
+            || plan.access.iter().any(|network| network.states.is_some())
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || !plan.proximity.time_s.is_empty();
