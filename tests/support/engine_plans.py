@@ -199,6 +199,8 @@ def profile(cores=1):
 
 
 def access(**changes):
+    if changes.get("bursts"):
+        changes["bursts"] = bursts(**changes["bursts"])
     return {
         "up_bytes_per_s": WIDE_BYTES_PER_S,
         "down_bytes_per_s": WIDE_BYTES_PER_S,
@@ -214,6 +216,15 @@ def access(**changes):
         "reorders": False,
         "forwarding_cpu_s": 0.0,
         **changes,
+    }
+
+
+def bursts(*, share, loss_ratio=1.0, mean_packets=None, mean_duration_s=None):
+    return {
+        "share": share,
+        "mean_packets": mean_packets,
+        "mean_duration_s": mean_duration_s,
+        "loss_ratio": loss_ratio,
     }
 
 

@@ -51,6 +51,17 @@ def drawn(network: given.Access, seed: int, name: str) -> given.Access:
     }
 
 
+def _bursts(bursts: given.Bursts | None) -> plan.Bursts | None:
+    if bursts is None:
+        return None
+    return {
+        "share": bursts["share"],
+        "mean_packets": bursts.get("mean_packets"),
+        "mean_duration_s": bursts.get("mean_duration_s"),
+        "loss_ratio": bursts["loss_ratio"],
+    }
+
+
 def _access(network: given.Access) -> plan.Access:
     return {
         "up_bytes_per_s": network["up_bytes_per_s"],
@@ -62,7 +73,7 @@ def _access(network: given.Access) -> plan.Access:
         "jitter_median_s": network["jitter_median_s"],
         "jitter_sigma": network["jitter_sigma"],
         "loss_ratio": network["loss_ratio"],
-        "bursts": network["bursts"],
+        "bursts": _bursts(network["bursts"]),
         "states": radio_states.states(network),
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import Bursts, Radio, States, Tokens
+    from pocketsim.sim.scenario.resolved import Radio, States, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -55,6 +55,15 @@ class Profile(TypedDict):
     pace_after: AfterRest
     own_after: list[OwnAfter]
     socket_buffer_bytes: int
+
+
+class Bursts(TypedDict):
+    """How losses cluster: the mean length of a burst in packets, or in time."""
+
+    share: float
+    mean_packets: float | None
+    mean_duration_s: float | None
+    loss_ratio: float
 
 
 class Access(TypedDict):

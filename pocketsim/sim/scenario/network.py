@@ -6,11 +6,19 @@ Links between phones near each other are in `sim.scenario.town`, whose payments 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
+from pocketsim.sim.base.documents import (
+    Bandwidth,
+    Count,
+    Duration,
+    PositiveDuration,
+    Section,
+    Size,
+    written,
+)
 from pocketsim.sim.scenario.fields import Ratio, Sigma
 from pocketsim.sim.scenario.radio_states import PowerSave, States
 
@@ -21,26 +29,38 @@ class Bursts(Section):
     For each phone and direction it may change between any two IP packets, into a burst with
     probability share / (mean_packets (1 - share)), out of it with 1 / mean_packets: p and r of
     tc-netem(8)'s `loss gemodel`, whose 1-h is `loss_ratio` here and whose 1-k is the network's.
-    Closed forms of what comes of it are in docs/scenarios.md.
+    With `mean_duration` it may change at any time instead, at rates of the same form. Closed forms
+    of what comes of it are in docs/scenarios.md.
     """
 
     share: float = Field(
         ge=0, lt=1, allow_inf_nan=False, description="Share of all packets that meet a burst."
     )
-    mean_packets: float = Field(
-        ge=1,
-        le=1e6,
-        allow_inf_nan=False,
+    mean_packets: Annotated[float, Field(ge=1, le=1e6, allow_inf_nan=False)] | None = Field(
+        default=None,
         description="Mean length of a burst in packets; at least 1 / (1 - share), that of chance.",
+    )
+    mean_duration: PositiveDuration | None = Field(
+        default=None,
+        description="Mean length of a burst in time, in place of `mean_packets`: how many packets"
+        " it meets depends on how often they come.",
     )
     loss_ratio: Ratio = Field(
         default=1.0, description="Probability that a packet in a burst is lost."
     )
 
+    absent_when_none = frozenset({"mean_packets", "mean_duration"})
+
+    @model_validator(mode="after")
+    def _they_have_one_length(self) -> Bursts:
+        if (self.mean_packets is None) == (self.mean_duration is None):
+            raise ValueError("have one length: mean_packets or mean_duration")
+        return self
+
     @model_validator(mode="after")
     def _they_are_no_shorter_than_chance(self) -> Bursts:
         least = 1 / (1 - self.share)
-        if self.mean_packets < least * (1 - _ROUNDING):
+        if self.mean_packets is not None and self.mean_packets < least * (1 - _ROUNDING):
             raise ValueError(
                 f"mean_packets {self.mean_packets:g} is less than {least:.8g}, as long as runs of"
                 f" chance are with a share of {self.share:g}"

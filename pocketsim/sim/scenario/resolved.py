@@ -85,7 +85,8 @@ class Bursts(TypedDict):
     """How losses of an access network cluster."""
 
     share: float
-    mean_packets: float
+    mean_packets: NotRequired[float]
+    mean_duration_s: NotRequired[float]
     loss_ratio: float
 
 

@@ -131,9 +131,9 @@ impl<B> Network<B> {
             return None;
         }
         let route = self.routes.find(way);
-        (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
-        flight.ordered = route.keeps_order;
         let now = context.now();
+        (flight.lost, flight.extra_s) = self.draw_path(&flight, &route, now);
+        flight.ordered = route.keeps_order;
         if context.stores_and_forwards() {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
             return self.carry_up(context, recorder, flight, &route);
@@ -459,10 +459,15 @@ impl<B> Network<B> {
     /// Whether a datagram is lost on either link, and its delay beyond the links' own.
     ///
     /// Each link draws for itself.
-    fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], Seconds) {
+    fn draw_path(
+        &mut self,
+        flight: &Flight<B>,
+        route: &Route,
+        now: Seconds,
+    ) -> ([bool; 2], Seconds) {
         let (mut lost, mut extra_s) = ([false; 2], route.between_s);
         let sender = &mut self.senders[flight.way.from.0 as usize];
-        let crossings = self.chains.cross(flight.way, flight.fragments());
+        let crossings = self.chains.cross(flight.way, now, flight.fragments());
         let links = route.links.iter().zip(crossings);
         for ((link, crossing), lost) in links.zip(&mut lost) {
             *lost |= crossing.lost;

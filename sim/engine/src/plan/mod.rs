@@ -182,8 +182,10 @@ pub struct States {
 pub struct Bursts {
     /// Share of all packets that meet a burst, in [0, 1).
     pub share: f64,
-    /// Mean length of a burst in packets, lost or not.
-    pub mean_packets: f64,
+    /// Mean length of a burst in packets, lost or not; none where it has one in time.
+    pub mean_packets: Option<f64>,
+    /// Mean length of a burst, whatever is sent meanwhile, seconds.
+    pub mean_duration_s: Option<Seconds>,
     /// Probability that a packet in a burst is lost.
     pub loss_ratio: f64,
 }
