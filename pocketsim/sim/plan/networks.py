@@ -9,20 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import streams
-from pocketsim.sim.plan import radio_states
+from pocketsim.sim.plan import radio_states, varying_links
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pocketsim.sim.plan import plan
     from pocketsim.sim.scenario import resolved as given
 
 
-def access(resolved: given.Resolved, name: str) -> list[plan.Access]:
-    """Return the columns of each network; streams begin with "name/access/<network>/"."""
+def access(resolved: given.Resolved, name: str, files: Mapping[str, str]) -> list[plan.Access]:
+    """Return the columns of each network; streams begin with "name/access/<network>/".
+
+    `files` are paths of the files that the scenario names, by their digests.
+    """
     found = sorted(resolved["network"]["access"].items())
     if resolved["run"]["draw"] == "posterior":
         seed = resolved["run"]["seed"]
         found = [(key, drawn(network, seed, f"{name}/access/{key}")) for key, network in found]
-    return [_access(network) for _, network in found]
+    return [_access(network, files) for _, network in found]
 
 
 def drawn(network: given.Access, seed: int, name: str) -> given.Access:
@@ -62,7 +67,7 @@ def _bursts(bursts: given.Bursts | None) -> plan.Bursts | None:
     }
 
 
-def _access(network: given.Access) -> plan.Access:
+def _access(network: given.Access, files: Mapping[str, str]) -> plan.Access:
     return {
         "up_bytes_per_s": network["up_bytes_per_s"],
         "down_bytes_per_s": network["down_bytes_per_s"],
@@ -75,6 +80,7 @@ def _access(network: given.Access) -> plan.Access:
         "loss_ratio": network["loss_ratio"],
         "bursts": _bursts(network["bursts"]),
         "states": radio_states.states(network),
+        **varying_links.columns(network, files),
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],
     }

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import Radio, States, Tokens
+    from pocketsim.sim.scenario.resolved import Interruption, Radio, States, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -66,6 +66,14 @@ class Bursts(TypedDict):
     loss_ratio: float
 
 
+class RateSteps(TypedDict):
+    """A rate over time in steps, from 0 s on."""
+
+    start_s: Floats
+    bytes_per_s: Floats
+    period_s: float | None
+
+
 class Access(TypedDict):
     """One kind of access network."""
 
@@ -80,6 +88,10 @@ class Access(TypedDict):
     loss_ratio: float
     bursts: Bursts | None
     states: States | None
+    up_rate: RateSteps | None
+    down_rate: RateSteps | None
+    handover: Interruption | None
+    rat_change: Interruption | None
     reorders: bool
     forwarding_cpu_s: float
 

@@ -16,6 +16,7 @@ from pocketsim.sim.scenario import (
     duration_laws,
     family_rules,
     radio_states,
+    varying_links,
 )
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
@@ -43,6 +44,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_output(scenario, path)
     _check_energy(scenario, path)
     radio_states.check(scenario, path)
+    varying_links.check(scenario, path)
     duration_laws.check(scenario, path)
 
 

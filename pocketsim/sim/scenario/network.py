@@ -21,6 +21,7 @@ from pocketsim.sim.base.documents import (
 )
 from pocketsim.sim.scenario.fields import Ratio, Sigma
 from pocketsim.sim.scenario.radio_states import PowerSave, States
+from pocketsim.sim.scenario.varying_links import Interruption, RateFile
 
 
 class Bursts(Section):
@@ -127,6 +128,19 @@ class Access(Section):
     power_save: PowerSave | None = Field(
         default=None, description="The same of Wi-Fi, in place of `states`."
     )
+    rate_file: RateFile | None = Field(
+        default=None,
+        description="Files of its rate over time, as each phone has it; absent: `up` and `down` at"
+        " all times. Of fidelity hybrid alone, without `site_capacity`.",
+    )
+    handover: Interruption | None = Field(
+        default=None,
+        description="Handovers between cells, drawn for each phone; absent: none. Of fidelity"
+        " hybrid alone, without `site_capacity`.",
+    )
+    rat_change: Interruption | None = Field(
+        default=None, description="Changes of radio technology, the same way."
+    )
     reorders: bool = Field(
         default=False, description="Whether jitter may overtake earlier datagrams of a pair."
     )
@@ -149,7 +163,9 @@ class Access(Section):
         " for each repetition; absent: they are taken as they stand.",
     )
 
-    absent_when_none = frozenset({"standard_error", "states", "power_save"})
+    absent_when_none = frozenset(
+        {"standard_error", "states", "power_save", "rate_file", "handover", "rat_change"}
+    )
 
     @model_validator(mode="after")
     def _radios_sleep_in_one_way(self) -> Access:

@@ -32,6 +32,8 @@ from pocketsim.sim.scenario import (
     loops,
     presence_files,
     radio_states,
+    rate_files,
+    varying_links,
 )
 from pocketsim.sim.scenario.resolved import SCHEMA, digest
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
@@ -167,7 +169,7 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         "devices": devices,
         "profiles": contents,
         "implementation": _implementation(document),
-        "network": cast("Network", si.section(scenario.network)),
+        "network": _network(document),
         "churn": _or_file(document, scenario.churn, presence_files.CHURN),
         "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
         "outages": si.plain(scenario.outages),
@@ -290,6 +292,17 @@ def _or_file(
         return si.plain(section)
     told = {"file": table.path.name, "origin": document.used[place].origin_s}
     return {**si.section(section, told), "digest": table.digest}
+
+
+def _network(document: Document) -> Network:
+    """Return the access networks, which say of files their names without folders, and digests."""
+    found = si.section(document.scenario.network)
+    for name, access in found["access"].items():
+        for way in varying_links.WAYS if "rate_file" in access else ():
+            file = document.files.get(rate_files.key(name, way))
+            access["rate_file"][way] = file.path.name if file else None
+            access["rate_file"][f"{way}_digest"] = file.digest if file else None
+    return cast("Network", found)
 
 
 def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:

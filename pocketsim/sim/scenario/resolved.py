@@ -113,6 +113,24 @@ class PowerSave(TypedDict):
     beacon_interval_s: float
 
 
+class RateFile(TypedDict):
+    """Files of rates over time, by their names without folders, and their SHA-256."""
+
+    up: str | None
+    down: str | None
+    format: Literal["columns", "mahimahi"]
+    up_digest: str | None
+    down_digest: str | None
+
+
+class Interruption(TypedDict):
+    """Times in which a phone's link carries nothing."""
+
+    rate_per_s: float
+    interruption_s: float
+    interruption_sigma: float
+
+
 class AccessErrors(TypedDict):
     """Standard errors of an access network's numbers, of those that have one."""
 
@@ -139,6 +157,9 @@ class Access(TypedDict):
     bursts: Bursts | None
     states: NotRequired[States]
     power_save: NotRequired[PowerSave]
+    rate_file: NotRequired[RateFile]
+    handover: NotRequired[Interruption]
+    rat_change: NotRequired[Interruption]
     reorders: bool
     forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None

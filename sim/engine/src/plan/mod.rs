@@ -144,10 +144,44 @@ pub struct Access {
     pub bursts: Option<Bursts>,
     /// How its radios sleep, and what datagrams wait for that; none for not at all (hybrid).
     pub states: Option<States>,
+    /// Its rate from a phone over time; none for `up_bytes_per_s` at all times (hybrid).
+    pub up_rate: Option<RateSteps>,
+    /// The same to a phone.
+    pub down_rate: Option<RateSteps>,
+    /// Handovers between cells; none for none (hybrid).
+    pub handover: Option<Interruption>,
+    /// Changes of radio technology, the same way.
+    pub rat_change: Option<Interruption>,
     /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
     /// Core time that each datagram of a phone takes of its cores to be forwarded, seconds; 0 for none.
     pub forwarding_cpu_s: Seconds,
+}
+
+/// A rate over time in steps; columns of one length.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct RateSteps {
+    /// When each begins, the first at 0, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub start_s: Vec<f64>,
+    /// Its rate, bytes per second.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub bytes_per_s: Vec<f64>,
+    /// After how long it begins again, seconds; none where the last step lasts.
+    pub period_s: Option<Seconds>,
+}
+
+/// Times in which the link of a phone carries nothing, drawn for each phone.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Interruption {
+    /// How often, per second: the time between two is exponential.
+    pub rate_per_s: f64,
+    /// Median of how long each takes, seconds.
+    pub interruption_s: Seconds,
+    /// Sigma of that lognormal time; 0 where each takes as long.
+    pub interruption_sigma: f64,
 }
 
 /// How the radios of a network sleep (`crate::network::radio_states::rrc`).

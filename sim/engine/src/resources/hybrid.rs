@@ -22,6 +22,7 @@ use crate::resources::computers::Computers;
 use crate::resources::max_min::Claim;
 use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::radio::{Direction, Line, Radio};
+use crate::resources::rates::VaryingLinks;
 use crate::resources::run_queue::{RunQueue, TICK_S};
 use crate::resources::shared_medium::{SharedMedium, SiteLook};
 use crate::resources::{
@@ -40,6 +41,8 @@ pub struct Hybrid {
     /// None where each phone has its own cores.
     computers: Option<Computers>,
     medium: SharedMedium,
+    /// None where all rates are constant.
+    varying: Option<VaryingLinks>,
     waits: QueueDelays,
 }
 
@@ -97,6 +100,7 @@ impl Hybrid {
             looks: EventQueue::new(),
             failed: VecDeque::new(),
             medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
+            varying: VaryingLinks::new(plan),
             waits: QueueDelays::new(plan.trace.mode == "work"),
             phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
@@ -196,7 +200,12 @@ impl Carrier for Hybrid {
         let state = &mut self.phones[phone as usize];
         let line = state.lines[direction as usize];
         let radio = &mut state.radios[direction as usize];
-        let Some(turn) = radio.pass(line, self.now_s, wire_bytes) else {
+        let link = self.varying.as_mut().and_then(|links| links.of_mut(phone));
+        let turn = match link {
+            None => radio.pass(line, self.now_s, wire_bytes),
+            Some(link) => link.pass((radio, line), direction, self.now_s, wire_bytes),
+        };
+        let Some(turn) = turn else {
             self.waits.refuse(direction);
             return Carried::Refused;
         };
@@ -301,7 +310,12 @@ impl World for Hybrid {
             Some(queue) => self.medium.has_room(queue, now, wire_bytes),
             None => {
                 let state = &self.phones[phone.0 as usize];
-                state.radios[up].has_room(state.lines[up], now, wire_bytes)
+                let (radio, line) = (&state.radios[up], state.lines[up]);
+                let link = self.varying.as_ref().and_then(|links| links.of(phone.0));
+                match link {
+                    None => radio.has_room(line, now, wire_bytes),
+                    Some(link) => link.has_room((radio, line), Direction::Up, now, wire_bytes),
+                }
             }
         }
     }

@@ -238,6 +238,10 @@ pub fn plan(count: usize) -> Plan {
             bursts: None,
             forwarding_cpu_s: 0.0,
             states: None,
+            up_rate: None,
+            down_rate: None,
+            handover: None,
+            rat_change: None,
             reorders: false,
         }],
         sites: Sites {

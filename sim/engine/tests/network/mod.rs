@@ -6,4 +6,5 @@ mod paths;
 mod proximity;
 mod queues;
 mod radio_states;
+mod rates;
 mod sockets;

@@ -25,6 +25,7 @@ from pocketsim.sim.scenario import (
     resolved,
     town,
     transports,
+    varying_links,
     workloads,
 )
 from pocketsim.sim.scenario.load import load
@@ -42,6 +43,7 @@ MADE = {
     resolved.ChurnFile: {"digest"},
     resolved.ContactsFile: {"digest"},
     resolved.Protocol: {"digest"},
+    resolved.RateFile: {"up_digest", "down_digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
     contents.ScaledCost: {"cost_factor"},
@@ -51,6 +53,7 @@ LEFT_OUT = {contents.Contents: {"scatter"}}
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (radio_states, resolved): ("States", "PowerSave"),
+    (varying_links, resolved): ("RateFile", "Interruption"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),

@@ -214,6 +214,12 @@ fn varies(access: &Access) -> bool {
         || access.loss_ratio > 0.0
         || access.bursts.is_some()
         || access.forwarding_cpu_s > 0.0
+        || [&access.up_rate, &access.down_rate]
+            .iter()
+            .any(|rate| rate.is_some())
+        || [access.handover, access.rat_change]
+            .iter()
+            .any(Option::is_some)
 }
 
 /// To find a habit takes as long as some 50 000 of these (24 pairs, 1023 questions of either end).
