@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import signal
 import socket
@@ -31,6 +32,7 @@ import workload
 
 from pocketsim.sim import _engine
 from pocketsim.sim.base import streams
+from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.plan import arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,9 +91,18 @@ def losses(chain: dict[str, Any]) -> Matrix:
 
 def transitions(chain: dict[str, Any]) -> Matrix:
     """Return the probabilities of going from outside or inside a burst to either."""
-    share, leave = chain["bursts"]["share"], 1 / chain["bursts"]["mean_packets"]
+    share, leave = chain["bursts"]["share"], 1 / mean_packets(chain["bursts"])
     enter = share * leave / (1 - share)
     return np.array([[1 - enter, enter], [leave, 1 - leave]])
+
+
+def mean_packets(bursts: dict[str, Any]) -> float:
+    """Return how long bursts are in packets; if they last for a time, in those that meet them."""
+    if "mean_packets" in bursts:
+        return float(bursts["mean_packets"])
+    outside, duration_s = 1 - bursts["share"], DURATION.parse(bursts["mean_duration"])
+    left = -math.expm1(-INTERVAL_S / (outside * duration_s))
+    return 1 / (outside * left)
 
 
 def quantile(begins: Matrix, goes_on: Matrix, level: float) -> float:

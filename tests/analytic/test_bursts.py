@@ -89,6 +89,59 @@ def test_simulated_link_has_the_configured_bursts(chain):
     assert min(off.values()) > 0.5
 
 
+IN_TIME = [
+    # As packets that come every 100 ms meet them: 3.4, 5.4, 8.5 and 11 in a row on average, of LTE
+    # and 5G, as pings a second apart do bursts of ten times these.
+    {
+        "loss_ratio": 0.0,
+        "bursts": {"share": 0.014, "mean_duration": f"{mean_ms}ms", "loss_ratio": 1.0},
+    }
+    for mean_ms in (286, 488, 798, 1048)
+]
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("chain", IN_TIME, ids=lambda chain: chain["bursts"]["mean_duration"])
+def test_bursts_that_last_for_a_time_are_as_long_as_they_should(chain):
+    put_in = bursts.expected(chain)
+    found = bursts.measured(bursts.simulated(chain, 4 * PACKETS))
+    assert max(bursts.apart(found, put_in).values()) <= bursts.BAR, found
+
+
+def test_in_time_the_measured_means_are_those_of_the_facts():
+    found = [bursts.mean_packets(chain["bursts"]) for chain in IN_TIME]
+    assert found == pytest.approx([3.4, 5.4, 8.5, 11.0], rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["scale/1k_churn", "tokens/market", "tokens/outage"])
+def test_shipped_lte_loses_as_much_as_was_measured_in_bursts_as_long(root, name):
+    (resolved, *_) = resolve(load(root / f"pocketsim/scenarios/{name}.toml"))
+    lte = resolved.resolved["network"]["access"]["lte"]
+    assert lte["loss_ratio"] == 0.0
+    assert lte["bursts"] == {"share": 0.014, "mean_duration_s": 4.9, "loss_ratio": 1.0}
+
+
+@pytest.mark.engine
+def test_what_is_lost_together_depends_on_time_and_not_on_packets():
+    """Packets that come far apart are lost independently, those of one moment together."""
+
+    def lost(gaps_s):
+        plan = plans.plan(2, duration_s=1e9)
+        bursty = {"bursts": {"share": 0.3, "mean_duration_s": 1.0}, "loss_ratio": 0.0}
+        plan["access"] = [plans.access(**bursty), plans.access()]
+        plan["phones"]["access"] = [0, 1]
+        for time_s in np.cumsum(gaps_s):
+            plans.arrive(plan, time_s, 0, 1, 100)
+        return lost_by(plan, 0, 1)
+
+    apart = lost(np.full(10_000, 50.0))
+    assert abs(np.corrcoef(apart[1:], apart[:-1])[0, 1]) < 0.04
+    pairs = lost(np.tile([50.0, 0.0], 5000)).reshape(-1, 2)
+    assert (pairs[:, 0] == pairs[:, 1]).all()
+    assert pairs.mean() == pytest.approx(0.3, abs=0.03)
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize("way", [(0, 1), (1, 0)])
 def test_each_phone_has_a_chain_for_each_direction(way):
@@ -130,6 +183,15 @@ def test_a_datagram_is_lost_with_any_of_its_packets(mean_packets):
     # All four stay outside bursts; the standard error is 0.0075 with bursts of 20.
     stays = 1 - 0.1 / (mean_packets * 0.9)
     assert 1 - lost_by(plan, 0, 1).mean() == pytest.approx(0.9 * stays**3, abs=0.025)
+
+
+def test_bursts_have_one_length(scenario):
+    for lengths in ("", ', mean_packets = 8.0, mean_duration = "1s"'):
+        override = f"network.access.home_wifi.bursts={{share = 0.02{lengths}}}"
+        with pytest.raises(ScenarioError, match="one length: mean_packets or mean_duration"):
+            load(scenario, [override])
+    with pytest.raises(ScenarioError, match="more than zero"):
+        load(scenario, ['network.access.home_wifi.bursts={share = 0.1, mean_duration = "0s"}'])
 
 
 def with_bursts(scenario, row):

@@ -201,6 +201,8 @@ def profile(cores=1):
 
 
 def access(**changes):
+    if changes.get("bursts"):
+        changes["bursts"] = bursts(**changes["bursts"])
     return {
         "up_bytes_per_s": WIDE_BYTES_PER_S,
         "down_bytes_per_s": WIDE_BYTES_PER_S,
@@ -212,10 +214,24 @@ def access(**changes):
         "jitter_sigma": 0.0,
         "loss_ratio": 0.0,
         "bursts": None,
+        "states": None,
+        "up_rate": None,
+        "down_rate": None,
+        "handover": None,
+        "rat_change": None,
         "reorders": False,
         "forwarding_cpu_s": 0.0,
         "wifi": None,
         **changes,
+    }
+
+
+def bursts(*, share, loss_ratio=1.0, mean_packets=None, mean_duration_s=None):
+    return {
+        "share": share,
+        "mean_packets": mean_packets,
+        "mean_duration_s": mean_duration_s,
+        "loss_ratio": loss_ratio,
     }
 
 

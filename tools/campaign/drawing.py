@@ -129,6 +129,24 @@ class _Draw:
             }
         if self._fidelity == "hybrid" and self._chance(0.3):
             found["when_full"] = "block"
+        if self._fidelity == "hybrid" and self._chance(0.3):
+            found["states"] = self._states()
+        if self._fidelity == "hybrid" and "site_capacity" not in found and self._chance(0.3):
+            rate, length = self._one_of(("1/s", "6/min")), self._one_of(("50ms", "4s"))
+            found["handover"] = {"rate": rate, "interruption": length}
+        return found
+
+    def _states(self) -> dict[str, Any]:
+        found = {
+            "promotion": self._one_of(("0s", "255ms")),
+            "inactivity_timer": self._one_of(("1ms", "500ms", "10s")),
+            "paging_cycle": self._one_of(("0s", "1.28s")),
+            "sr_periodicity": self._one_of(("0s", "10ms")),
+        }
+        if self._chance(0.5):
+            found |= {"drx_cycle": "320ms", "on_duration": self._one_of(("0s", "10ms", "320ms"))}
+        if self._chance(0.5):
+            found |= {"bler": self._one_of((0.1, 0.9)), "harq_delay": "8ms"}
         return found
 
     def _lengths(self) -> dict[str, Any]:

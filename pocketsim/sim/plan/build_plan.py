@@ -83,7 +83,7 @@ def build_plan(
         "fidelity": resolved["run"]["fidelity"],
         "simgrid_library": _simgrid_library(resolved),
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
-        "access": networks.access(resolved, name),
+        "access": networks.access(resolved, name, files or {}),
         "sites": _sites(resolved, people),
         "phones": _phones(resolved, name, people, first_index),
         "backbone": core.backbone(attached, resolved["network"]),

@@ -9,20 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import streams
-from pocketsim.sim.plan import wifi
+from pocketsim.sim.plan import radio_states, varying_links, wifi
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pocketsim.sim.plan import plan
     from pocketsim.sim.scenario import resolved as given
 
 
-def access(resolved: given.Resolved, name: str) -> list[plan.Access]:
-    """Return the columns of each network; streams begin with "name/access/<network>/"."""
+def access(resolved: given.Resolved, name: str, files: Mapping[str, str]) -> list[plan.Access]:
+    """Return the columns of each network; streams begin with "name/access/<network>/".
+
+    `files` are paths of the files that the scenario names, by their digests.
+    """
     found = sorted(resolved["network"]["access"].items())
     if resolved["run"]["draw"] == "posterior":
         seed = resolved["run"]["seed"]
         found = [(key, drawn(network, seed, f"{name}/access/{key}")) for key, network in found]
-    return [_access(network) for _, network in found]
+    return [_access(network, files) for _, network in found]
 
 
 def drawn(network: given.Access, seed: int, name: str) -> given.Access:
@@ -53,7 +58,18 @@ def drawn(network: given.Access, seed: int, name: str) -> given.Access:
     return found
 
 
-def _access(network: given.Access) -> plan.Access:
+def _bursts(bursts: given.Bursts | None) -> plan.Bursts | None:
+    if bursts is None:
+        return None
+    return {
+        "share": bursts["share"],
+        "mean_packets": bursts.get("mean_packets"),
+        "mean_duration_s": bursts.get("mean_duration_s"),
+        "loss_ratio": bursts["loss_ratio"],
+    }
+
+
+def _access(network: given.Access, files: Mapping[str, str]) -> plan.Access:
     return {
         "up_bytes_per_s": network.get("up_bytes_per_s", 0.0),
         "down_bytes_per_s": network.get("down_bytes_per_s", 0.0),
@@ -64,7 +80,9 @@ def _access(network: given.Access) -> plan.Access:
         "jitter_median_s": network["jitter_median_s"],
         "jitter_sigma": network["jitter_sigma"],
         "loss_ratio": network["loss_ratio"],
-        "bursts": network["bursts"],
+        "bursts": _bursts(network["bursts"]),
+        "states": radio_states.states(network),
+        **varying_links.columns(network, files),
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],
         "wifi": wifi.columns(network["wifi"]) if "wifi" in network else None,

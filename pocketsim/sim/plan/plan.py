@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import Bursts, HolePunching, Radio, Tokens
+    from pocketsim.sim.scenario.resolved import HolePunching, Interruption, Radio, States, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -68,6 +68,23 @@ class Wifi(TypedDict):
     queue_packets: int
 
 
+class Bursts(TypedDict):
+    """How losses cluster: the mean length of a burst in packets, or in time."""
+
+    share: float
+    mean_packets: float | None
+    mean_duration_s: float | None
+    loss_ratio: float
+
+
+class RateSteps(TypedDict):
+    """A rate over time in steps, from 0 s on."""
+
+    start_s: Floats
+    bytes_per_s: Floats
+    period_s: float | None
+
+
 class Access(TypedDict):
     """One kind of access network."""
 
@@ -81,6 +98,11 @@ class Access(TypedDict):
     jitter_sigma: float
     loss_ratio: float
     bursts: Bursts | None
+    states: States | None
+    up_rate: RateSteps | None
+    down_rate: RateSteps | None
+    handover: Interruption | None
+    rat_change: Interruption | None
     reorders: bool
     forwarding_cpu_s: float
     wifi: Wifi | None

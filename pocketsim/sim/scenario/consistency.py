@@ -17,6 +17,8 @@ from pocketsim.sim.scenario import (
     duration_laws,
     family_rules,
     nats,
+    radio_states,
+    varying_links,
 )
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
@@ -45,6 +47,8 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
+    radio_states.check(scenario, path)
+    varying_links.check(scenario, path)
     duration_laws.check(scenario, path)
 
 

@@ -18,6 +18,7 @@ from pocketsim.sim.scenario import (
     phone_ids,
     platform_routes,
     presence_files,
+    rate_files,
     trade_files,
 )
 from pocketsim.sim.scenario.workloads import CustomWorkload, Poisson, WorkloadTrace
@@ -95,6 +96,8 @@ def read(
     if isinstance(workload, WorkloadTrace):
         file = beside(path, TRADES, workload.file)
         found[TRADES] = _trades(scenario, workload, file, called)
+    for place, table in rate_files.read(scenario, path).items():
+        found[place] = DataFile(table.path, table.digest)
     if partners is not None:
         graphs.joined(partners, phone_ids.numbers_of(partners.nodes, called))
         found[GRAPH] = DataFile(partners.path, partners.digest)

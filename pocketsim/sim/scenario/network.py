@@ -6,14 +6,24 @@ Links between phones near each other are in `sim.scenario.town`, whose payments 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
+from pocketsim.sim.base.documents import (
+    Bandwidth,
+    Count,
+    Duration,
+    PositiveDuration,
+    Section,
+    Size,
+    written,
+)
 from pocketsim.sim.scenario.core import Core
 from pocketsim.sim.scenario.fields import Ratio, Sigma
 from pocketsim.sim.scenario.nats import HolePunching, Nat, Relay, with_punching
+from pocketsim.sim.scenario.radio_states import PowerSave, States
+from pocketsim.sim.scenario.varying_links import Interruption, RateFile
 from pocketsim.sim.scenario.wifi import Wifi
 
 
@@ -23,26 +33,38 @@ class Bursts(Section):
     For each phone and direction it may change between any two IP packets, into a burst with
     probability share / (mean_packets (1 - share)), out of it with 1 / mean_packets: p and r of
     tc-netem(8)'s `loss gemodel`, whose 1-h is `loss_ratio` here and whose 1-k is the network's.
-    Closed forms of what comes of it are in docs/scenarios.md.
+    With `mean_duration` it may change at any time instead, at rates of the same form. Closed forms
+    of what comes of it are in docs/scenarios.md.
     """
 
     share: float = Field(
         ge=0, lt=1, allow_inf_nan=False, description="Share of all packets that meet a burst."
     )
-    mean_packets: float = Field(
-        ge=1,
-        le=1e6,
-        allow_inf_nan=False,
+    mean_packets: Annotated[float, Field(ge=1, le=1e6, allow_inf_nan=False)] | None = Field(
+        default=None,
         description="Mean length of a burst in packets; at least 1 / (1 - share), that of chance.",
+    )
+    mean_duration: PositiveDuration | None = Field(
+        default=None,
+        description="Mean length of a burst in time, in place of `mean_packets`: how many packets"
+        " it meets depends on how often they come.",
     )
     loss_ratio: Ratio = Field(
         default=1.0, description="Probability that a packet in a burst is lost."
     )
 
+    absent_when_none = frozenset({"mean_packets", "mean_duration"})
+
+    @model_validator(mode="after")
+    def _they_have_one_length(self) -> Bursts:
+        if (self.mean_packets is None) == (self.mean_duration is None):
+            raise ValueError("have one length: mean_packets or mean_duration")
+        return self
+
     @model_validator(mode="after")
     def _they_are_no_shorter_than_chance(self) -> Bursts:
         least = 1 / (1 - self.share)
-        if self.mean_packets < least * (1 - _ROUNDING):
+        if self.mean_packets is not None and self.mean_packets < least * (1 - _ROUNDING):
             raise ValueError(
                 f"mean_packets {self.mean_packets:g} is less than {least:.8g}, as long as runs of"
                 f" chance are with a share of {self.share:g}"
@@ -103,6 +125,27 @@ class Access(Section):
         " with any of its packets.",
     )
     bursts: Bursts | None = Field(default=None, description="Losses that cluster; absent for none.")
+    states: States | None = Field(
+        default=None,
+        description="How radios of LTE or 5G sleep, and what datagrams wait for that; absent: they"
+        " are always awake, but for energy. Of fidelity hybrid alone.",
+    )
+    power_save: PowerSave | None = Field(
+        default=None, description="The same of Wi-Fi, in place of `states`."
+    )
+    rate_file: RateFile | None = Field(
+        default=None,
+        description="Files of its rate over time, as each phone has it; absent: `up` and `down` at"
+        " all times. Of fidelity hybrid alone, without `site_capacity`.",
+    )
+    handover: Interruption | None = Field(
+        default=None,
+        description="Handovers between cells, drawn for each phone; absent: none. Of fidelity"
+        " hybrid alone, without `site_capacity`.",
+    )
+    rat_change: Interruption | None = Field(
+        default=None, description="Changes of radio technology, the same way."
+    )
     reorders: bool = Field(
         default=False, description="Whether jitter may overtake earlier datagrams of a pair."
     )
@@ -135,7 +178,10 @@ class Access(Section):
         " for each repetition; absent: they are taken as they stand.",
     )
 
-    absent_when_none = frozenset({"up", "down", "nat", "wifi", "standard_error"})
+    absent_when_none = frozenset(
+        {"up", "down", "nat", "wifi", "standard_error", "states", "power_save"}
+        | {"rate_file", "handover", "rat_change"}
+    )
 
     @model_validator(mode="after")
     def _it_has_rates(self) -> Access:
@@ -144,7 +190,15 @@ class Access(Section):
                 raise ValueError(f"{key} is required, but in a network with wifi")
         for key in _NOT_WITH_WIFI if self.wifi is not None else ():
             if getattr(self, key) is not None:
-                raise ValueError(f"{key} is of a network without wifi, whose air has its own limit")
+                raise ValueError(
+                    f"{key} is of a network without wifi, whose air has limits of its own"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _radios_sleep_in_one_way(self) -> Access:
+        if self.states is not None and self.power_save is not None:
+            raise ValueError("has states and power_save: a radio is one of LTE or 5G, or of Wi-Fi")
         return self
 
     @model_validator(mode="after")
@@ -214,5 +268,8 @@ class Outage(Section):
         return self
 
 
-_NOT_WITH_WIFI = ("up", "down", "up_queue", "down_queue", "site_capacity")
+_NOT_WITH_WIFI = (
+    *("up", "down", "up_queue", "down_queue", "site_capacity"),
+    *("rate_file", "states", "handover", "rat_change"),
+)
 _ROUNDING = 1e-6  # of 1 / (1 - share), which people write in decimals

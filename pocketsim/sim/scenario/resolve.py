@@ -33,6 +33,9 @@ from pocketsim.sim.scenario import (
     loops,
     platform_routes,
     presence_files,
+    radio_states,
+    rate_files,
+    varying_links,
 )
 from pocketsim.sim.scenario.resolved import SCHEMA, digest, runs_simgrid
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
@@ -175,7 +178,7 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         "churn": _or_file(document, scenario.churn, presence_files.CHURN),
         "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
         "outages": si.plain(scenario.outages),
-        "energy": si.plain(scenario.energy),
+        "energy": cast("Energy | None", radio_states.energy(scenario)),
         "output": _output(document),
         "operations": si.plain(scenario.operations),
         "engine_options": model_options() if runs_simgrid(run, network) else {},
@@ -195,7 +198,13 @@ def _network(document: Document) -> Network:
         known = platform_routes.again(routes.path, routes.digest)
         file = (platform.path, platform.digest)
         told["core"] = core.resolved(network.core, file, document.path, known, network.access)
-    return cast("Network", si.section(network, told))
+    found = si.section(network, told)
+    for name, access in found["access"].items():
+        for way in varying_links.WAYS if "rate_file" in access else ():
+            rates = files.get(rate_files.key(name, way))
+            access["rate_file"][way] = rates.path.name if rates else None
+            access["rate_file"][f"{way}_digest"] = rates.digest if rates else None
+    return cast("Network", found)
 
 
 def _run(scenario: Scenario) -> Run:

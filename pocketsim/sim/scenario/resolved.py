@@ -90,8 +90,50 @@ class Bursts(TypedDict):
     """How losses of an access network cluster."""
 
     share: float
-    mean_packets: float
+    mean_packets: NotRequired[float]
+    mean_duration_s: NotRequired[float]
     loss_ratio: float
+
+
+class States(TypedDict):
+    """How radios of an access network sleep, and what datagrams wait for that."""
+
+    promotion_s: float
+    inactivity_timer_s: float
+    drx_cycle_s: float
+    on_duration_s: float
+    drx_inactivity_timer_s: float
+    paging_cycle_s: float
+    sr_periodicity_s: float
+    grant_delay_s: float
+    bler: float
+    harq_delay_s: float
+
+
+class PowerSave(TypedDict):
+    """How radios of a Wi-Fi doze."""
+
+    awake_s: float
+    dtim_periods: int
+    beacon_interval_s: float
+
+
+class RateFile(TypedDict):
+    """Files of rates over time, by their names without folders, and their SHA-256."""
+
+    up: str | None
+    down: str | None
+    format: Literal["columns", "mahimahi"]
+    up_digest: str | None
+    down_digest: str | None
+
+
+class Interruption(TypedDict):
+    """Times in which a phone's link carries nothing."""
+
+    rate_per_s: float
+    interruption_s: float
+    interruption_sigma: float
 
 
 class AccessErrors(TypedDict):
@@ -179,6 +221,11 @@ class Access(TypedDict):
     jitter_sigma: float
     loss_ratio: float
     bursts: Bursts | None
+    states: NotRequired[States]
+    power_save: NotRequired[PowerSave]
+    rate_file: NotRequired[RateFile]
+    handover: NotRequired[Interruption]
+    rat_change: NotRequired[Interruption]
     reorders: bool
     forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None

@@ -96,6 +96,11 @@ impl Chain {
         }
     }
 
+    /// From now on its bursts are so long: where they last for a time, and packets come irregularly.
+    pub fn set_mean_packets(&mut self, mean_packets: f64) {
+        self.bursts.mean_packets = mean_packets;
+    }
+
     /// Carries the packets of one datagram; `uniform` draws from [0, 1), twice for each of them.
     pub fn carry(&mut self, packets: u32, mut uniform: impl FnMut() -> f64) -> Crossing {
         let mut crossing = Crossing {

@@ -60,7 +60,7 @@ impl SendBlocking {
         let waits = sender.lanes.front() == Some(&lane);
         let is_first = waits || sender.lanes.is_empty();
         let passes = !network.needs_radio(way, context.now())
-            || is_first && context.world().has_room(way.from, bytes);
+            || is_first && network.has_room(context, way.from, bytes);
         if passes {
             sender.lanes.drain(..usize::from(waits));
         } else {

@@ -24,6 +24,7 @@ use crate::driver::schedule::Schedule;
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::contacts::Contacts;
 use crate::network::forwarding::Forwarders;
+use crate::network::radio_states::RadioStates;
 use crate::network::reach::Reach;
 use crate::network::relay::Relay;
 use crate::network::routes::Routes;
@@ -75,14 +76,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut context = SimContext::new(world, phones);
         let recorder = Recorder::new(&plan);
         let mut executor = Executor::new(&plan, takes_turns, make);
-        let (blocking, forwarders) = (SendBlocking::new(&plan), Forwarders::new(&plan));
+        let blocking = SendBlocking::new(&plan);
+        let detained = (Forwarders::new(&plan), RadioStates::new(&plan));
         let limits = (Reach::new(&plan), Relay::new(plan.relay.as_ref()));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages)
             .over(plan.core, is_carried);
         let contacts = Contacts::new(plan.proximity);
-        let network = Network::new(seed, phones, routes, contacts, forwarders, limits);
+        let network = Network::new(seed, phones, routes, contacts, detained, limits);
         executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
@@ -288,6 +290,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Failures => self.take_failures(),
             Due::Room(phone, epoch) => {
                 if self.context.epoch(phone) == epoch {
+                    self.open_gate(phone);
+                }
+            }
+            Due::RadioOpens(phone, direction) => {
+                self.network
+                    .open_radio(context, recorder, (phone, direction));
+                if let Some(blocking) = &mut self.blocking {
+                    blocking.sent(context, phone);
                     self.open_gate(phone);
                 }
             }

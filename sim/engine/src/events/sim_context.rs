@@ -10,6 +10,7 @@ use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 use crate::base::event_queue::EventQueue;
 use crate::base::prefetch::prefetch;
 use crate::resources::queue_delay::{QueueDelays, Span};
+use crate::resources::radio::Direction;
 use crate::resources::{Carried, CpuDemand, Hop, World};
 
 /// One of a phone's two machines.
@@ -69,6 +70,8 @@ pub(crate) enum Due {
     Failures,
     /// A datagram of a phone is out, for whose room somebody waits (phone, epoch).
     Room(u32, u32),
+    /// The radio of a phone may be awake for what waits in one direction.
+    RadioOpens(u32, Direction),
     /// A message of a phone has waited long enough (phone, number).
     HandOver(u32, u64),
 }

@@ -7,6 +7,7 @@ use pocketsim_protocols::contract::{Path, Reason, Seconds};
 
 use crate::events::sim_context::{Due, SimContext, Stage};
 use crate::network::crossings::Next;
+use crate::network::radio_states::{sleeper, RadioStates};
 use crate::network::resequencer::Way;
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
@@ -24,35 +25,117 @@ impl<B> Network<B> {
         mut flight: Flight<B>,
         (route, jitters_s): (&Route, [Seconds; 2]),
     ) -> Option<u32> {
-        let (now, way, bytes) = (context.now(), flight.way, flight.wire_bytes());
+        let from = flight.way.from.0;
         flight.extra_s += route.latency_s();
         // What always takes as long keeps its order by itself.
-        flight.ordered &= route.has_jitter();
+        flight.ordered &= route.has_jitter() || self.states.is_some();
         flight.out_s = Seconds::INFINITY;
         if route.crosses {
             flight.extra_s = route.links[0].latency_s + jitters_s[0];
         }
         let token = self.flights.insert(flight) as u32;
         if let (true, Some(crossings)) = (route.crosses, &mut self.crossings) {
+            let way = self.flights[token as usize].way;
             crossings.expect(token, self.routes.crossing(way, route, jitters_s[1]));
         }
-        match context.carry(token, Hop::Up(way.from), bytes) {
+        let is_taken = self.waits(context, recorder, token, (from, Direction::Up))
+            || self.send(context, recorder, token);
+        is_taken.then_some(token)
+    }
+
+    /// Gives a datagram to the sender's radio: whether that has room.
+    fn send<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        token: u32,
+    ) -> bool {
+        let (now, flight) = (context.now(), &self.flights[token as usize]);
+        let (from, bytes) = (flight.way.from, flight.wire_bytes());
+        let carried = context.carry(token, Hop::Up(from), bytes);
+        self.keep_awake(recorder, now, (from.0, Direction::Up), carried);
+        match carried {
             Carried::Until(out_s) => {
-                recorder.send(now, way.from, bytes);
+                recorder.send(now, from, bytes);
                 self.flights[token as usize].out_s = out_s;
                 self.note_wait(context, recorder, token, Direction::Up);
                 self.await_crossing(context, token);
             }
             Carried::UntilTold => {
-                recorder.queue(now, way.from, Direction::Up);
+                recorder.queue(now, from, Direction::Up);
                 self.note_wait(context, recorder, token, Direction::Up);
             }
             Carried::Refused => {
                 self.remove(now, recorder, token, Reason::QueueFull);
-                return None;
+                return false;
             }
         }
-        Some(token)
+        true
+    }
+
+    /// Whether a datagram waits until a phone's radio is awake; [`Self::open_radio`] goes on with it.
+    fn waits<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        token: u32,
+        (phone, direction): (u32, Direction),
+    ) -> bool {
+        let Some(sleeper) = sleeper(&mut self.states, phone) else {
+            return false;
+        };
+        let bytes = self.flights[token as usize].wire_bytes();
+        let entry = sleeper.enter(context.now(), direction, (token, bytes));
+        recorder.wake(phone, sleeper.tell());
+        for (direction, look_s) in [Direction::Up, Direction::Down]
+            .into_iter()
+            .zip(entry.looks_s)
+        {
+            if let Some(look_s) = look_s {
+                context.push(look_s, Due::RadioOpens(phone, direction));
+            }
+        }
+        entry.waits
+    }
+
+    /// A phone's radio is perhaps awake for what waits for it.
+    pub(crate) fn open_radio<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        (phone, direction): (u32, Direction),
+    ) {
+        let Some(sleeper) = sleeper(&mut self.states, phone) else {
+            return;
+        };
+        let (awake, look_s) = sleeper.open(context.now(), direction);
+        recorder.wake(phone, sleeper.tell());
+        if let Some(look_s) = look_s {
+            context.push(look_s, Due::RadioOpens(phone, direction));
+        }
+        for (token, _) in awake {
+            match direction {
+                Direction::Up => {
+                    self.send(context, recorder, token);
+                }
+                Direction::Down => self.receive(context, recorder, token),
+            }
+        }
+    }
+
+    /// A radio that sleeps stays awake for what it carries now.
+    fn keep_awake(
+        &mut self,
+        recorder: &mut Recorder,
+        now: Seconds,
+        (phone, direction): (u32, Direction),
+        carried: Carried,
+    ) {
+        let Some(sleeper) = sleeper(&mut self.states, phone) else {
+            return;
+        };
+        sleeper.carry(now, direction, carried);
+        recorder.wake(phone, sleeper.tell());
     }
 
     /// Whose radio a datagram is at, if that sends it.
@@ -101,10 +184,16 @@ impl<B> Network<B> {
             None
         } else if is_up {
             flight.out_s = now;
+            if let Some(sleeper) = sleeper(&mut self.states, way.from.0) {
+                sleeper.rrc.end(now, Direction::Up);
+            }
             recorder.end_sending(now, way.from, bytes);
             self.await_crossing(context, token);
             None
         } else {
+            if let Some(sleeper) = sleeper(&mut self.states, way.to.0) {
+                sleeper.rrc.end(now, Direction::Down);
+            }
             let is_heard = !flight.lost[1];
             recorder.end_receiving(now, way.to, is_heard.then_some(bytes));
             self.arrive(context, recorder, token)
@@ -131,6 +220,9 @@ impl<B> Network<B> {
         if flight.lost[0] {
             // Nothing of it is on the way, but it kept the radio busy.
             return context.push(flight.out_s, Due::Crossing(token));
+        }
+        if let Some(sleeper) = sleeper(&mut self.states, flight.way.from.0) {
+            flight.extra_s += sleeper.rrc.retransmission_s(Direction::Up);
         }
         if let Some(reach) = &mut self.reach {
             reach.send(flight.way, flight.out_s);
@@ -233,19 +325,10 @@ impl<B> Network<B> {
         } else if !self.is_admitted(way, context.now()) {
             Reason::Unreachable
         } else {
-            match context.carry(token, Hop::Down(way.to), bytes) {
-                Carried::Until(date) => {
-                    context.push(date, Due::Heard(token));
-                    self.note_wait(context, recorder, token, Direction::Down);
-                    return None;
-                }
-                Carried::UntilTold => {
-                    recorder.queue(context.now(), way.to, Direction::Down);
-                    self.note_wait(context, recorder, token, Direction::Down);
-                    return None;
-                }
-                Carried::Refused => Reason::QueueFull,
+            if !self.waits(context, recorder, token, (way.to.0, Direction::Down)) {
+                self.receive(context, recorder, token);
             }
+            return None;
         };
         self.remove(context.now(), recorder, token, reason);
         None
@@ -255,6 +338,25 @@ impl<B> Network<B> {
     fn is_admitted(&mut self, way: Way, now: Seconds) -> bool {
         let reach = self.reach.as_mut();
         reach.is_none_or(|reach| reach.admits(way, now))
+    }
+
+    /// Gives a datagram to the far radio, which may have no room.
+    fn receive<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        recorder: &mut Recorder,
+        token: u32,
+    ) {
+        let (now, flight) = (context.now(), &self.flights[token as usize]);
+        let (to, bytes) = (flight.way.to, flight.wire_bytes());
+        let carried = context.carry(token, Hop::Down(to), bytes);
+        self.keep_awake(recorder, now, (to.0, Direction::Down), carried);
+        match carried {
+            Carried::Until(date) => context.push(date, Due::Heard(token)),
+            Carried::UntilTold => recorder.queue(now, to, Direction::Down),
+            Carried::Refused => return self.remove(now, recorder, token, Reason::QueueFull),
+        }
+        self.note_wait(context, recorder, token, Direction::Down);
     }
 
     /// The far radio has carried it, as was known before.
@@ -273,7 +375,7 @@ impl<B> Network<B> {
         self.arrive(context, recorder, token)
     }
 
-    /// It is out of the far radio.
+    /// It is out of the far radio, and at its phone once all of it is there.
     fn arrive<W: World>(
         &mut self,
         context: &mut SimContext<W>,
@@ -284,16 +386,27 @@ impl<B> Network<B> {
             self.remove(context.now(), recorder, token, Reason::LinkLoss);
             return None;
         }
+        let (now, to) = (context.now(), self.flights[token as usize].way.to.0);
+        let sleeper = sleeper(&mut self.states, to);
+        let heard_s = sleeper.map_or(now, |sleeper| sleeper.hear_s(now));
+        if heard_s > now {
+            context.push(heard_s, Due::Delivery(token));
+            return None;
+        }
         self.deliver(context, recorder, token)
     }
 
     /// The run ends at `end_s`: what has not left its radio by then never does.
     pub(crate) fn end<W: World>(
-        &self,
+        &mut self,
         context: &SimContext<W>,
         recorder: &mut Recorder,
         end_s: Seconds,
     ) {
+        for (phone, sleeper) in self.states.iter_mut().flat_map(RadioStates::all) {
+            sleeper.switch_off(end_s);
+            recorder.wake(phone, sleeper.tell());
+        }
         for (_, flight) in &self.flights {
             let (from, out_s) = (flight.way.from, flight.out_s);
             let off_s = context.end_of_epoch(from.0, flight.epochs[0]);

@@ -12,6 +12,7 @@ pub(crate) mod core_routes;
 pub(crate) mod crossings;
 pub(crate) mod forwarding;
 pub(crate) mod hops;
+pub(crate) mod radio_states;
 pub(crate) mod reach;
 pub(crate) mod relay;
 pub mod resequencer;
@@ -30,6 +31,7 @@ use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::crossings::Crossings;
 use crate::network::forwarding::{Forwarders, Passage};
+use crate::network::radio_states::{sleeper, RadioStates};
 use crate::network::reach::Reach;
 use crate::network::relay::Relay;
 use crate::network::resequencer::{Resequencer, Way};
@@ -55,6 +57,8 @@ pub(crate) struct Network<B> {
     crossings: Option<Box<Crossings>>,
     /// None where nothing forwards.
     forwarders: Option<Forwarders>,
+    /// None where no radio sleeps.
+    states: Option<RadioStates>,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
@@ -103,7 +107,7 @@ impl<B> Network<B> {
         phones: u32,
         routes: Routes,
         contacts: Contacts,
-        forwarders: Option<Forwarders>,
+        (forwarders, states): (Option<Forwarders>, Option<RadioStates>),
         (reach, relay): (Option<Box<Reach>>, Option<Box<Relay>>),
     ) -> Self {
         let bursts = routes.bursts();
@@ -116,6 +120,7 @@ impl<B> Network<B> {
             resequencer: Resequencer::default(),
             chains: Chains::new(seed, &bursts),
             forwarders,
+            states,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
             flights: Slab::new(),
             landed: VecDeque::new(),
@@ -144,11 +149,11 @@ impl<B> Network<B> {
             return None;
         }
         let route = self.routes.find(way, flight.wire_bytes());
+        let now = context.now();
         let jitters_s;
-        (flight.lost, jitters_s) = self.draw_path(&flight, &route);
+        (flight.lost, jitters_s) = self.draw_path(&flight, &route, now);
         flight.extra_s = route.between_s + jitters_s[0] + jitters_s[1];
         flight.ordered = route.keeps_order;
-        let now = context.now();
         if context.stores_and_forwards() {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
             return self.carry_up(context, recorder, flight, (&route, jitters_s));
@@ -313,6 +318,7 @@ impl<B> Network<B> {
         if let Some(reach) = &mut self.reach {
             reach.forget(phone);
         }
+        self.put_to_sleep(now, recorder, phone);
         let Some(forwarders) = &mut self.forwarders else {
             return;
         };
@@ -327,9 +333,37 @@ impl<B> Network<B> {
         }
     }
 
+    /// A phone goes off, and with it what waits until its radio is awake.
+    fn put_to_sleep(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
+        let Some(sleeper) = sleeper(&mut self.states, phone) else {
+            return;
+        };
+        let waiting = sleeper.switch_off(now);
+        recorder.wake(phone, sleeper.tell());
+        let reasons = [Reason::SenderOff, Reason::ReceiverOff];
+        for (waiting, reason) in waiting.into_iter().zip(reasons) {
+            for (token, _) in waiting {
+                self.remove(now, recorder, token, reason);
+            }
+        }
+    }
+
     /// Whether what goes this way now takes the sender's radio, as [`Self::launch`] does it.
     pub(crate) fn needs_radio(&mut self, way: Way, now: Seconds) -> bool {
         !self.meet(way, now)
+    }
+
+    /// Whether there is room for so many bytes that `from` sends now, behind what waits until its radio
+    /// is awake.
+    pub(crate) fn has_room<W: World>(
+        &mut self,
+        context: &mut SimContext<W>,
+        from: NodeId,
+        wire_bytes: u32,
+    ) -> bool {
+        let sleeper = sleeper(&mut self.states, from.0);
+        let behind = sleeper.and_then(|sleeper| sleeper.has_room(wire_bytes));
+        behind.unwrap_or_else(|| context.world().has_room(from, wire_bytes))
     }
 
     /// Whether a contact takes what goes this way now; the relay is never near.
@@ -468,10 +502,15 @@ impl<B> Network<B> {
     /// Whether a datagram is lost on either link, and its delay on each beyond the link's own.
     ///
     /// Each link draws for itself.
-    fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], [Seconds; 2]) {
+    fn draw_path(
+        &mut self,
+        flight: &Flight<B>,
+        route: &Route,
+        now: Seconds,
+    ) -> ([bool; 2], [Seconds; 2]) {
         let (mut lost, mut jitters_s) = ([false; 2], [0.0; 2]);
         let sender = &mut self.senders[flight.way.from.0 as usize];
-        let crossings = self.chains.cross(flight.way, flight.fragments());
+        let crossings = self.chains.cross(flight.way, now, flight.fragments());
         let links = route.links.iter().zip(crossings);
         for ((link, crossing), (lost, jitter_s)) in links.zip(lost.iter_mut().zip(&mut jitters_s)) {
             *lost |= crossing.lost;

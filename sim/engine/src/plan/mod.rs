@@ -153,6 +153,16 @@ pub struct Access {
     pub loss_ratio: f64,
     /// How other losses on this hop cluster, for each phone and direction; none for not at all.
     pub bursts: Option<Bursts>,
+    /// How its radios sleep, and what datagrams wait for that; none for not at all (hybrid).
+    pub states: Option<States>,
+    /// Its rate from a phone over time; none for `up_bytes_per_s` at all times (hybrid).
+    pub up_rate: Option<RateSteps>,
+    /// The same to a phone.
+    pub down_rate: Option<RateSteps>,
+    /// Handovers between cells; none for none (hybrid).
+    pub handover: Option<Interruption>,
+    /// Changes of radio technology, the same way.
+    pub rat_change: Option<Interruption>,
     /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
     /// Core time that each datagram of a phone takes of its cores to be forwarded, seconds; 0 for none.
@@ -161,14 +171,68 @@ pub struct Access {
     pub wifi: Option<Wifi>,
 }
 
+/// A rate over time in steps; columns of one length.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct RateSteps {
+    /// When each begins, the first at 0, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub start_s: Vec<f64>,
+    /// Its rate, bytes per second.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub bytes_per_s: Vec<f64>,
+    /// After how long it begins again, seconds; none where the last step lasts.
+    pub period_s: Option<Seconds>,
+}
+
+/// Times in which the link of a phone carries nothing, drawn for each phone.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Interruption {
+    /// How often, per second: the time between two is exponential.
+    pub rate_per_s: f64,
+    /// Median of how long each takes, seconds.
+    pub interruption_s: Seconds,
+    /// Sigma of that lognormal time; 0 where each takes as long.
+    pub interruption_sigma: f64,
+}
+
+/// How the radios of a network sleep (`crate::network::radio_states::rrc`).
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct States {
+    /// From idle to connected, seconds.
+    pub promotion_s: Seconds,
+    /// From the last datagram to idle, seconds.
+    pub inactivity_timer_s: Seconds,
+    /// From one on-duration to the next, connected, seconds; 0 to listen always.
+    pub drx_cycle_s: Seconds,
+    /// How long it listens in each, seconds.
+    pub on_duration_s: Seconds,
+    /// From the last datagram to the first cycle, seconds.
+    pub drx_inactivity_timer_s: Seconds,
+    /// From one paging occasion to the next, idle, seconds; 0 to be paged at once.
+    pub paging_cycle_s: Seconds,
+    /// From one chance to ask for a grant to the next, seconds.
+    pub sr_periodicity_s: Seconds,
+    /// From asking to sending, seconds.
+    pub grant_delay_s: Seconds,
+    /// Probability that a datagram has to be sent again, each time; below 1.
+    pub bler: f64,
+    /// How much later it comes each time, seconds.
+    pub harq_delay_s: Seconds,
+}
+
 /// How losses cluster (`pocketsim_protocols::bursts`).
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Bursts {
     /// Share of all packets that meet a burst, in [0, 1).
     pub share: f64,
-    /// Mean length of a burst in packets, lost or not.
-    pub mean_packets: f64,
+    /// Mean length of a burst in packets, lost or not; none where it has one in time.
+    pub mean_packets: Option<f64>,
+    /// Mean length of a burst, whatever is sent meanwhile, seconds.
+    pub mean_duration_s: Option<Seconds>,
     /// Probability that a packet in a burst is lost.
     pub loss_ratio: f64,
 }

@@ -5,8 +5,9 @@
 //! network's rate, or on air that it shares for as long as they were on it. Then it keeps its
 //! *tail*, until it has been silent for that long and sleeps; what comes next *promotes* it. What a
 //! phone has not sent when it goes off costs nothing; of what it was sending, the time does. All of
-//! it is settled in closed form when a datagram comes, without timers. What deliberately does not
-//! live here: batteries, screens, what a phone draws when idle, and what datagrams cost that no
+//! it is settled in closed form when a datagram comes, without timers. Of a radio whose network says
+//! how it sleeps (`crate::network::radio_states`) the tail and the promotions are those that
+//! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here: batteries, screens, what a phone draws when idle, and what datagrams cost that no
 //! network carries.
 
 use std::collections::BTreeMap;
@@ -31,6 +32,15 @@ named_enum! {
         /// The same radios, waking up.
         AccessPromotion = "access_promotion",
     }
+}
+
+/// What a radio did that sleeps as its network says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wake {
+    /// How often it woke up.
+    pub promotions: u32,
+    /// How long it was connected and silent, seconds.
+    pub tail_s: Seconds,
 }
 
 /// The accounts of one run; inputs must not go back in time.
@@ -112,7 +122,7 @@ impl Accountant {
         let active_s = f64::from(wire_bytes) / self.radio(phone).0.up_bytes_per_s;
         let start_s = self.radios[phone as usize].sent_s.max(now);
         let out_s = start_s + active_s;
-        self.wake(phone, start_s);
+        self.begin(phone, start_s);
         self.stay(phone, out_s);
         self.radios[phone as usize].sent_s = out_s;
         self.pay(phone, Direction::Up, active_s, wire_bytes);
@@ -124,7 +134,7 @@ impl Accountant {
             return;
         }
         let active_s = f64::from(wire_bytes) / self.radio(phone).0.down_bytes_per_s;
-        self.wake(phone, now - active_s);
+        self.begin(phone, now - active_s);
         self.stay(phone, now);
         self.pay(phone, Direction::Down, active_s, wire_bytes);
     }
@@ -138,7 +148,7 @@ impl Accountant {
         turn.datagrams += 1;
         if turn.datagrams == 1 {
             turn.first_since_s = now;
-            self.wake(phone, now);
+            self.begin(phone, now);
             self.stay(phone, Seconds::INFINITY);
         }
     }
@@ -163,6 +173,17 @@ impl Accountant {
         }
         if let Some(wire_bytes) = wire_bytes {
             self.pay(phone, direction, active_s, wire_bytes);
+        }
+    }
+
+    /// The radio of `phone`, which sleeps as its network says, did this.
+    pub fn wake(&mut self, phone: u32, wake: Wake) {
+        if self.counts(phone) {
+            let radio = self.radio(phone).1;
+            let promotion_j = f64::from(wake.promotions) * radio.promotion_j;
+            let tail_j = wake.tail_s * radio.tail_power_w;
+            self.spend(Component::AccessPromotion, promotion_j);
+            self.spend(Component::AccessTail, tail_j);
         }
     }
 
@@ -195,9 +216,12 @@ impl Accountant {
         names.zip(spent_j).collect()
     }
 
-    /// Its radio becomes active at `start_s`, unless it is.
-    fn wake(&mut self, phone: u32, start_s: Seconds) {
-        let radio = self.radio(phone).1;
+    /// Its radio becomes active at `start_s`, unless it is, or somebody else says what it does.
+    fn begin(&mut self, phone: u32, start_s: Seconds) {
+        let (network, radio) = self.radio(phone);
+        if network.states.is_some() {
+            return;
+        }
         let (tail_s, promotion_j) = (radio.tail_s, radio.promotion_j);
         let before_s = self.radios[phone as usize].active_until_s;
         if before_s.is_none_or(|until_s| start_s > until_s + tail_s) {
@@ -239,7 +263,10 @@ impl Accountant {
 
     /// What its radio's tail has cost until `now`.
     fn tail_j(&self, phone: u32, now: Seconds) -> f64 {
-        let radio = self.radio(phone).1;
+        let (network, radio) = self.radio(phone);
+        if network.states.is_some() {
+            return 0.0;
+        }
         let until_s = self.radios[phone as usize].active_until_s;
         let silent_s = until_s.map_or(0.0, |until_s| now - until_s);
         silent_s.clamp(0.0, radio.tail_s) * radio.tail_power_w

@@ -10,7 +10,7 @@ use pocketsim_protocols::contract::{
 
 use crate::cost::table::{Cost, Priced};
 use crate::plan::Plan;
-use crate::record::energy::Accountant;
+use crate::record::energy::{Accountant, Wake};
 use crate::record::paths::{Paths, ReachSummary};
 use crate::record::timeline::Row;
 use crate::record::trace::{Tally, Trace};
@@ -189,6 +189,13 @@ impl Recorder {
     pub(crate) fn end_receiving(&mut self, now: Seconds, phone: NodeId, wire_bytes: Option<u32>) {
         if let Some(energy) = &mut self.energy {
             energy.leave(phone.0, Direction::Down, now, wire_bytes);
+        }
+    }
+
+    /// The radio of `phone` sleeps at times, and did this.
+    pub(crate) fn wake(&mut self, phone: u32, wake: Wake) {
+        if let Some(energy) = &mut self.energy {
+            energy.wake(phone, wake);
         }
     }
 

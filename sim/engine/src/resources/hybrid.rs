@@ -22,6 +22,7 @@ use crate::resources::computers::Computers;
 use crate::resources::max_min::Claim;
 use crate::resources::queue_delay::{QueueDelays, Span};
 use crate::resources::radio::{Direction, Line, Radio};
+use crate::resources::rates::VaryingLinks;
 use crate::resources::run_queue::{RunQueue, TICK_S};
 use crate::resources::shared_medium::{SharedMedium, SiteLook};
 use crate::resources::wifi::Wifi;
@@ -43,6 +44,8 @@ pub struct Hybrid {
     medium: SharedMedium,
     /// None where no access point is of 802.11.
     wifi: Option<Box<Wifi>>,
+    /// None where all rates are constant.
+    varying: Option<VaryingLinks>,
     waits: QueueDelays,
 }
 
@@ -101,6 +104,7 @@ impl Hybrid {
             happened: VecDeque::new(),
             medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
             wifi: Wifi::new(plan),
+            varying: VaryingLinks::new(plan),
             waits: QueueDelays::new(plan.trace.mode == "work"),
             phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
@@ -235,7 +239,12 @@ impl Carrier for Hybrid {
         let state = &mut self.phones[phone as usize];
         let line = state.lines[direction as usize];
         let radio = &mut state.radios[direction as usize];
-        let Some(turn) = radio.pass(line, self.now_s, wire_bytes) else {
+        let link = self.varying.as_mut().and_then(|links| links.of_mut(phone));
+        let turn = match link {
+            None => radio.pass(line, self.now_s, wire_bytes),
+            Some(link) => link.pass((radio, line), direction, self.now_s, wire_bytes),
+        };
+        let Some(turn) = turn else {
             self.waits.refuse(direction);
             return Carried::Refused;
         };
@@ -343,7 +352,12 @@ impl World for Hybrid {
             Some(queue) => self.medium.has_room(queue, now, wire_bytes),
             None => {
                 let state = &self.phones[phone.0 as usize];
-                state.radios[up].has_room(state.lines[up], now, wire_bytes)
+                let (radio, line) = (&state.radios[up], state.lines[up]);
+                let link = self.varying.as_ref().and_then(|links| links.of(phone.0));
+                match link {
+                    None => radio.has_room(line, now, wire_bytes),
+                    Some(link) => link.has_room((radio, line), Direction::Up, now, wire_bytes),
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod joined;
 pub mod max_min;
 pub mod queue_delay;
 pub mod radio;
+pub mod rates;
 pub mod run_queue;
 pub mod shared_medium;
 pub mod simgrid;

@@ -82,6 +82,11 @@ impl Radio {
         self.free_s
     }
 
+    /// What it has been given is out then.
+    pub fn busy_until(&mut self, out_s: Seconds) {
+        self.free_s = out_s;
+    }
+
     /// What it has not sent at `now` is never sent.
     pub fn clear(&mut self, now: Seconds) {
         self.free_s = self.free_s.min(now);

@@ -238,6 +238,11 @@ pub fn plan(count: usize) -> Plan {
             bursts: None,
             forwarding_cpu_s: 0.0,
             wifi: None,
+            states: None,
+            up_rate: None,
+            down_rate: None,
+            handover: None,
+            rat_change: None,
             reorders: false,
         }],
         sites: Sites {

@@ -1,5 +1,6 @@
 //! Datagrams at given dates over radios as queues.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use _engine::plan::Plan;
@@ -7,7 +8,7 @@ use _engine::record::trace::Trace;
 use _engine::resources::queue_delay::QueueDelays;
 use pocketsim_protocols::contract::{EventKind, Seconds};
 
-use super::puppet::{say, send, wait_in_hybrid, Act, Cue};
+use super::puppet::{act_with_energy, say, send, wait_in_hybrid, Act, Cue};
 use super::Numbers;
 
 /// A datagram: when, from whom, to whom, and bytes with all headers.
@@ -19,13 +20,28 @@ pub fn simulated(plan: Plan, sends: &[Send]) -> Trace {
     simulated_with_waits(plan, sends).0
 }
 
-pub fn simulated_with_waits(mut plan: Plan, sends: &[Send]) -> (Trace, QueueDelays) {
+pub fn simulated_with_waits(plan: Plan, sends: &[Send]) -> (Trace, QueueDelays) {
+    wait_in_hybrid(asking(plan, sends), sender(sends))
+}
+
+/// With what phones spent, joules by component.
+pub fn simulated_with_energy(plan: Plan, sends: &[Send]) -> (Trace, BTreeMap<&'static str, f64>) {
+    act_with_energy(asking(plan, sends), sender(sends))
+}
+
+/// Asks for datagrams by number.
+fn asking(mut plan: Plan, sends: &[Send]) -> Plan {
     for (number, &(time_s, from, to, _)) in (0..).zip(sends) {
         super::arrive(&mut plan, time_s, from, to);
         plan.workload.payload_bytes[number as usize] = number;
     }
+    plan
+}
+
+/// Sends what it is asked for, and says what it gets.
+fn sender(sends: &[Send]) -> impl FnMut(u32, Cue) -> Vec<Act> + Clone {
     let sends: Rc<[Send]> = sends.into();
-    wait_in_hybrid(plan, move |_, cue| -> Vec<Act> {
+    move |_, cue| -> Vec<Act> {
         match cue {
             Cue::Asked(number) => {
                 let (_, _, to, bytes) = sends[number as usize];
@@ -34,7 +50,7 @@ pub fn simulated_with_waits(mut plan: Plan, sends: &[Send]) -> (Trace, QueueDela
             Cue::Got(parcel) => vec![say(parcel.number)],
             Cue::Failed(_) => vec![],
         }
-    })
+    }
 }
 
 /// When each datagram arrived; none if it did not.

@@ -5,6 +5,8 @@ mod outages;
 mod paths;
 mod proximity;
 mod queues;
+mod radio_states;
+mod rates;
 mod reach;
 mod sockets;
 mod wifi;

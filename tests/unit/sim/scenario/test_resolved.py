@@ -22,9 +22,11 @@ from pocketsim.sim.scenario import (
     document,
     energy,
     network,
+    radio_states,
     resolved,
     town,
     transports,
+    varying_links,
     workloads,
 )
 from pocketsim.sim.scenario.load import load
@@ -43,6 +45,7 @@ MADE = {
     resolved.ContactsFile: {"digest"},
     resolved.Core: {"digest", "routes_digest", "shared"},
     resolved.Protocol: {"digest"},
+    resolved.RateFile: {"up_digest", "down_digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
     contents.ScaledCost: {"cost_factor"},
@@ -52,6 +55,8 @@ LEFT_OUT = {contents.Contents: {"scatter"}}
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (core, resolved): ("Core",),
+    (radio_states, resolved): ("States", "PowerSave"),
+    (varying_links, resolved): ("RateFile", "Interruption"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),

@@ -74,6 +74,7 @@ impl Upkeeps {
         let is_watched = plan.transport.options.keep_alive_events
             || plan.fidelity != "hybrid"
             || plan.energy.is_some()
+            || plan.access.iter().any(|network| network.states.is_some())
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || plan.nats.is_some()
@@ -215,6 +216,12 @@ fn varies(access: &Access) -> bool {
         || access.bursts.is_some()
         || access.wifi.is_some()
         || access.forwarding_cpu_s > 0.0
+        || [&access.up_rate, &access.down_rate]
+            .iter()
+            .any(|rate| rate.is_some())
+        || [access.handover, access.rat_change]
+            .iter()
+            .any(Option::is_some)
 }
 
 /// To find a habit takes as long as some 50 000 of these (24 pairs, 1023 questions of either end).
