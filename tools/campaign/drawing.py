@@ -98,11 +98,16 @@ class _Draw:
         }
 
     def _network(self) -> dict[str, Any]:
-        return {
+        between = {
             "backbone_latency": self._one_of(("0s", "5ms", "200ms")),
             "relay_latency": self._one_of(("0s", "6ms", "1s")),
-            "access": {"one": self._access(), "two": self._access()},
         }
+        access = {"one": self._access(), "two": self._access()}
+        if self._chance(0.3):
+            attach = self._one_of(("weighted", "round_robin", ["zwolle"]))
+            core = {"platform": "netherlands", "relay": "amsterdam", "attach": attach}
+            return {"core": core, "access": access}
+        return {**between, "access": access}
 
     def _access(self) -> dict[str, Any]:
         found: dict[str, Any] = {
