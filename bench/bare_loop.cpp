@@ -190,7 +190,7 @@ int main(int argc, char** argv)
   double end_s = std::atof(argv[2]);
 
   double created_s = wall_s();
-  // As in the engine (MODEL_OPTIONS in sim/engine/src/resources/simgrid.rs); the other options there are CM02's defaults.
+  // As in the engine (MODEL_OPTIONS in sim/engine/src/resources/simgrid/mod.rs); the other options there are CM02's defaults.
   char program[] = "bare_loop", model[] = "--cfg=network/model:CM02", reverse[] = "--cfg=network/crosstraffic:0",
        quiet[]    = "--log=root.thres:error";
   char* options[] = {program, model, reverse, quiet, nullptr};

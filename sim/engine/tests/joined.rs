@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use _engine::plan::{Core, Plan};
-use _engine::resources::joined::Joined;
+use _engine::resources::simgrid::joined::Joined;
 use _engine::resources::{
     Advance, Carried, Carrier, CpuDemand, Happening, Hop, Spender, Thread, World,
 };

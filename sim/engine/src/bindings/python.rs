@@ -12,15 +12,16 @@ use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::Columns;
 use crate::resources::queue_delay::QueueDelays;
-use crate::resources::simgrid::{SimGrid, Way, MODEL_OPTIONS};
+use crate::resources::simgrid::platform::Platform;
+use crate::resources::simgrid::MODEL_OPTIONS;
 use crate::run::{Hooks, RunResult};
 
 /// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]
 mod _engine {
     use super::{
-        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Progress, SimGrid, Way,
-        MODEL_OPTIONS, NETPOINTS_MAX,
+        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Platform, Progress,
+        MODEL_OPTIONS,
     };
     use pocketsim_protocols::transport::eva::EvaConfig;
     use pocketsim_protocols::transport::TransportConfig;
@@ -100,35 +101,15 @@ mod _engine {
         Vec<String>,
         Vec<Option<(f64, f64, bool, bool)>>,
     )> {
-        let mut between = Vec::new();
-        let choose = |hosts: &[String], all: &[String]| {
-            let is_chosen = |name: &&String| {
-                named.contains(name) || (with_hosts && hosts.binary_search(name).is_ok())
-            };
-            between = all.iter().filter(is_chosen).cloned().collect();
-            between.clone()
-        };
-        let simgrid = SimGrid::between(library, path, choose)
+        let found = Platform::ask(library, path, &named, with_hosts)
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
-        let count = between.len() as u32;
-        if count > NETPOINTS_MAX {
-            let said =
-                format!("{count} netpoints are more than {NETPOINTS_MAX}: name those of sites");
-            return Err(pyo3::exceptions::PyValueError::new_err(said));
-        }
-        let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
-        let tell = |way: Way| {
-            let (latency_s, bytes_per_s) = (way.latency_s, way.bytes_per_s);
-            (latency_s, bytes_per_s, way.is_shared(), way.has_wifi())
-        };
-        let ways = pairs.map(|(from, to)| simgrid.way(from, to).map(tell));
+        let ways = found.ways.into_iter().map(|way| {
+            let way = way?;
+            let shared = (way.is_shared(), way.has_wifi());
+            Some((way.latency_s, way.bytes_per_s, shared.0, shared.1))
+        });
         let ways = ways.collect();
-        Ok((
-            simgrid.netpoints(true),
-            simgrid.netpoints(false),
-            between,
-            ways,
-        ))
+        Ok((found.hosts, found.netpoints, found.between, ways))
     }
 
     /// JSON Schemas of the options of transports and of EVA: `TransportConfig` and `EvaConfig`.
@@ -149,9 +130,6 @@ mod _engine {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
-
-/// Between how many netpoints routes are told: a quarter of a million.
-const NETPOINTS_MAX: u32 = 500;
 
 /// Progress that is told to a function of Python's.
 pub(crate) fn hook(call: Py<PyAny>) -> Progress {

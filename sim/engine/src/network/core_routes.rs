@@ -3,7 +3,7 @@
 //!
 //! Where no link is shared, a datagram of `n` bytes takes `latency_s + n / bytes_per_s`, which is
 //! what SimGrid's CM02 gives a flow over fat pipes. What deliberately does not live here: shared
-//! links, over which the world carries datagrams ([`crate::resources::joined`]).
+//! links, over which the world carries datagrams ([`crate::resources::simgrid::joined`]).
 
 use pocketsim_protocols::contract::{Path, Seconds};
 

@@ -2,7 +2,7 @@
 //!
 //! A small flow may overtake a large one that began before it. Where a way keeps its order, what is
 //! across early waits for what entered before. What deliberately does not live here: how long a
-//! flow takes, which is the world's ([`crate::resources::joined`]).
+//! flow takes, which is the world's ([`crate::resources::simgrid::joined`]).
 
 use std::collections::HashMap;
 

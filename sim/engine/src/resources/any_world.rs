@@ -7,8 +7,8 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
 use crate::resources::hybrid::Hybrid;
-use crate::resources::joined::Joined;
 use crate::resources::queue_delay::{QueueDelays, Span};
+use crate::resources::simgrid::joined::Joined;
 use crate::resources::simgrid::SimGrid;
 use crate::resources::{Advance, Carried, Carrier, CpuDemand, Happening, Hop, Spender, World};
 

@@ -3,14 +3,13 @@
 //!
 //! Two worlds implement all three: radios as queues and shares in arithmetic
 //! ([`crate::resources::hybrid`]), and SimGrid's flows ([`crate::resources::simgrid`]); a third
-//! joins them where flows share links between sites ([`crate::resources::joined`]). What only
+//! joins them where flows share links between sites ([`crate::resources::simgrid::joined`]). What only
 //! two use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
 pub mod any_world;
 pub mod capacity;
 pub(crate) mod computers;
 pub mod hybrid;
-pub mod joined;
 pub mod max_min;
 pub mod queue_delay;
 pub mod radio;

@@ -3,6 +3,9 @@
 //! The shim is a library of its own (`shim/`), which [`SimGrid::new`] loads: what runs without flows
 //! needs no SimGrid. One engine per process, for good: a second [`SimGrid::new`] panics.
 
+pub mod joined;
+pub mod platform;
+
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::OnceLock;
 
