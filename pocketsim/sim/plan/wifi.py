@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pocketsim.sim.base.streams import Lanes
-from pocketsim.sim.scenario.wifi import DISTANCES, mcs_max, width_mhz
+from pocketsim.sim.base.wifi_channels import DISTANCES, scheme_max, width_mhz
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,7 +56,7 @@ def _classes(wifi: given.Wifi) -> tuple[npt.NDArray[np.int64], list[float]]:
     """Return schemes, and the share of phones with each."""
     if wifi["mcs"] is not None:
         return np.array([wifi["mcs"]]), [1.0]
-    highest = mcs_max(wifi["standard"], wifi["channel_width_mhz"])
+    highest = scheme_max(wifi["standard"], wifi["channel_width_mhz"])
     by_class = np.minimum(list(DISTANCES.values()), highest)
     distance = wifi["distance"]
     if distance is None:

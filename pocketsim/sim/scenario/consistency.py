@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
     _check_run(scenario, path)
+    radio_states.check(scenario, path)
     _check_queues(scenario, path)
     _check_devices(scenario, path)
     _check_family(scenario, path)
@@ -47,7 +48,6 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
-    radio_states.check(scenario, path)
     varying_links.check(scenario, path)
     duration_laws.check(scenario, path)
 

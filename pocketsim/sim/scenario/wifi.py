@@ -11,15 +11,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Count, Section
+from pocketsim.sim.base.wifi_channels import DISTANCES, SCHEMES_MAX, width_mhz
 from pocketsim.sim.scenario.fields import Ratio
-
-DISTANCES = {"near": 9, "room": 7, "next_room": 4, "edge": 1}
-"""Modulation and coding scheme by how far a phone is from its access point.
-
-Of 80 MHz at 5 GHz with 20 dBm, 5, 10, 20 and 40 m inside a home (TGax residential path loss, IEEE
-802.11-14/0980r16, and the receivers' minimum sensitivities of IEEE Std 802.11-2020, table 21-25)
-give 9, 8, 4 and 1. Where a channel has no scheme so high, its highest.
-"""
 
 
 class Distances(Section):
@@ -80,7 +73,7 @@ class Wifi(Section):
     @model_validator(mode="after")
     def _it_exists(self) -> Wifi:
         width = width_mhz(self.standard, self.channel_width_mhz)
-        highest = _HIGHEST[self.standard].get(width)
+        highest = SCHEMES_MAX[self.standard].get(width)
         if highest is None:
             raise ValueError("802.11n has channels of 20 and 40 MHz, 802.11ac of 80, too")
         if self.mcs is not None and self.distance is not None:
@@ -93,16 +86,4 @@ class Wifi(Section):
         return self
 
 
-def width_mhz(standard: str, given_mhz: int | None) -> int:
-    """Return the width of a channel, MHz."""
-    return given_mhz or _WIDTHS_MHZ[standard]
-
-
-def mcs_max(standard: str, given_mhz: int | None) -> int:
-    """Return the highest modulation and coding scheme of a channel (802.11-2020, 19.5, 21.5)."""
-    return _HIGHEST[standard][width_mhz(standard, given_mhz)]
-
-
-_HIGHEST = {"802.11n": {20: 7, 40: 7}, "802.11ac": {20: 8, 40: 9, 80: 9}}
 _ROUNDING = 1e-9
-_WIDTHS_MHZ = {"802.11n": 20, "802.11ac": 80}

@@ -117,7 +117,7 @@ def test_overrides_reach_lists_and_new_tables(scenario):
         ("devices[3].count=1", "--set: devices[3]: there is no such element"),
         ("title.sub=1", "--set: title.sub: title is not a table"),
         ("workload.rate", "--set: workload.rate: write it as key.path=value"),
-        ("network.access.lte.up=1Mbps", "--set: network.access.lte.down: is required"),
+        ("network.access.lte.up=1Mbps", "--set: network.access.lte.latency: is required"),
         ("churn.session.distribution=weibull", "--set: churn.session.shape: is required"),
         ("energy.core=1W", "--set: energy.access: is required"),
         ("contacts.lead=5s", "--set: contacts.duration: is required"),
