@@ -24,10 +24,12 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         UNPROBED: bool(provenance.unprobed(provenance.profiles(runs))),
         _FITTED: any(_has_fits(run) for run in runs),
         _PRESENCE: any(resolved["churn"] for resolved in every),
-        _REACHABLE: any(_is_crowd(run) for run in runs),
+        _REACHABLE: any(_is_crowd(run) for run in runs if not _has(run, "nat")),
+        _CLASSES: any(_has(run, "nat") for run in runs),
         _STILL: any(resolved["contacts"] for resolved in every),
         _ENERGY: any(resolved["energy"] for resolved in every),
-        _RADIOS: any(resolved["network"]["access"] for resolved in every),
+        _CONTENTION: any(_lacks(run, "wifi") for run in runs),
+        _AWAKE: any(_lacks(run, "states", "power_save") for run in runs),
         _ONE: choice is not None and all(point.repetitions == 1 for point in choice.points),
     }
     return [sentence for sentence, applies in told.items() if applies]
@@ -36,6 +38,16 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
 def _has_fits(run: Run) -> bool:
     contents = (*run.resolved["profiles"].values(), run.resolved["implementation"])
     return any(numbers.bases(content)["fitted"] for content in contents)
+
+
+def _has(run: Run, *keys: str) -> bool:
+    """Whether a network of the run has one of these sections."""
+    return any(set(keys) & set(access) for access in run.resolved["network"]["access"].values())
+
+
+def _lacks(run: Run, *keys: str) -> bool:
+    """Whether the run has networks, and none of them has any of these sections."""
+    return bool(run.resolved["network"]["access"]) and not _has(run, *keys)
 
 
 def _is_crowd(run: Run) -> bool:
@@ -48,6 +60,8 @@ _PRESENCE = "Phones go on and off by a random law or a file, not by what their o
 _REACHABLE = "Every phone that is on can be reached: no NAT and no firewall is simulated."
 _STILL = "Contacts are those of the scenario: no phone moves."
 _ENERGY = "Powers of radios are the scenario's; no energy was compared with a measurement."
-_RADIOS = "Radios have queues, but do not contend for the channel, sleep or fade."
+_CLASSES = "Which share of phones is behind which NAT is assumed, mostly."
+_CONTENTION = "Radios have queues, but do not contend for the channel."
+_AWAKE = "Radios never sleep."
 _ONE = "Each point is one repetition, so nothing tells how much chance moves it."
 _PAIR = 2

@@ -209,6 +209,16 @@ def test_limits_are_those_of_the_mechanisms_in_use(tmp_path):
     law = {"distribution": "exponential", "mean_s": 1.0}
     churning = load([run(tmp_path / "churn", churn={"session": law, "gap": law})])
     assert any("owners" in sentence for sentence in limits.sentences(None, churning))
+    network = churning[0].resolved["network"]["access"]
+    network["lte"] = {}
+    told = " ".join(limits.sentences(None, churning))
+    assert "never sleep" in told
+    assert "contend" in told
+    network["lte"] |= {"nat": {}, "states": {}, "wifi": {}}
+    told = " ".join(limits.sentences(None, churning))
+    assert "behind which NAT is assumed" in told
+    assert "never sleep" not in told
+    assert "contend" not in told
 
 
 def test_the_page_begins_with_the_answer(tmp_path):
