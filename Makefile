@@ -19,7 +19,7 @@ ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' 
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
 .PHONY: simgrid
-simgrid: build/simgrid/.complete ## Build SimGrid, which runs with run.fidelity = "flow" need
+simgrid: build/simgrid/.complete ## Build SimGrid, which run.fidelity = "flow" and platforms of your own need
 
 .PHONY: demo
 # SUBSET=latency: only that group of figures, or rows such as 'B1_*'.

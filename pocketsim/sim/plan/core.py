@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Lanes
-from pocketsim.sim.plan import nats, plan
+from pocketsim.sim.plan import plan
 from pocketsim.sim.plan.population import Indices, by_share
 from pocketsim.sim.scenario import platform_routes
 
@@ -105,7 +105,7 @@ def columns(attached: Attached, resolved: Resolved, files: Mapping[str, str]) ->
 
 def backbone(attached: Attached | None, network: given.Network) -> plan.Backbone:
     """Return one latency between sites: with a platform the median, for what knows no sites."""
-    relay_s = nats.relay_latency_s(network)
+    relay_s = network["relay_latency_s"]
     if attached is None:
         return {"latency_s": network["backbone_latency_s"], "relay_latency_s": relay_s}
     has_relay = attached.relay is not None

@@ -65,11 +65,6 @@ def relay(network: given.Network) -> plan.Relay | None:
     }
 
 
-def relay_latency_s(network: given.Network) -> float:
-    """Return one way between a site and the relay, in seconds."""
-    return network.get("relay", {}).get("latency_s", network["relay_latency_s"])
-
-
 def ways(resolved: Resolved, made: plan.Plan) -> Ways | None:
     """Return by what phones reach each other in a repetition, as its classes are drawn."""
     nats = made["nats"]

@@ -115,11 +115,9 @@ def check(scenario: Scenario, path: Path) -> None:
     if "backbone_latency" in said:
         reason = "network.core says what lies between sites; leave one of the two out"
         raise ScenarioError(path, "network.backbone_latency", reason)
-    has_latency = scenario.network.relay is not None and scenario.network.relay.latency is not None
-    if core.relay is not None and (has_latency or "relay_latency" in said):
+    if core.relay is not None and "relay_latency" in said:
         reason = f"{RELAY} says where the relay is; leave one of the two out"
-        key = "network.relay.latency" if has_latency else "network.relay_latency"
-        raise ScenarioError(path, key, reason)
+        raise ScenarioError(path, "network.relay_latency", reason)
     if isinstance(core.attach, dict):
         for name in core.attach:
             if name not in scenario.network.access:

@@ -119,12 +119,8 @@ class HolePunching(Section):
 
 
 class Relay(Section):
-    """The relay of transports with `relay_first`, and what it can carry."""
+    """What the relay of transports with `relay_first` can carry."""
 
-    latency: Duration | None = Field(
-        default=None,
-        description="One way between a site and the relay; absent: as `network.relay_latency`.",
-    )
     up: Bandwidth | None = Field(
         default=None, description="What it receives of all phones; absent for no limit."
     )
@@ -144,8 +140,6 @@ class Relay(Section):
     client_burst: Size = Field(
         default=written("0B"), description="What the bucket holds: taken at once beyond that."
     )
-
-    absent_when_none = frozenset({"latency"})
 
 
 def with_punching(given: Any) -> Any:

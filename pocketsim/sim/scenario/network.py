@@ -244,13 +244,6 @@ class Network(Section):
     def _punches_where_it_has_to(cls, data: Any) -> Any:
         return with_punching(data)
 
-    @model_validator(mode="after")
-    def _the_relay_has_one_latency(self) -> Network:
-        has_own = self.relay is not None and self.relay.latency is not None
-        if has_own and "relay_latency" in self.model_fields_set:
-            raise ValueError("relay_latency and relay.latency are the same; give one of them")
-        return self
-
 
 class Outage(Section):
     """A time in which what comes to an access network, from a radio or for one, is lost."""

@@ -176,9 +176,8 @@ class HolePunching(TypedDict):
 
 
 class Relay(TypedDict):
-    """Limits of the relay; its latency where the section has it."""
+    """Limits of the relay."""
 
-    latency_s: NotRequired[float]
     up_bytes_per_s: float | None
     down_bytes_per_s: float | None
     queue_packets: int

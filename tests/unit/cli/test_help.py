@@ -18,8 +18,7 @@ from pocketsim.sim.base.files import read_toml
 
 PROGRAM = typer.main.get_command(app)
 OF_THE_RELAY = [
-    f"network.relay.{key}"
-    for key in ("latency", "up", "down", "queue", "client_rate", "client_burst")
+    f"network.relay.{key}" for key in ("up", "down", "queue", "client_rate", "client_burst")
 ]
 FILES = {"report.json", "log.csv"}  # of what only the user has
 SLOW = {"networkx", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy"}

@@ -277,14 +277,14 @@ fn collision_ratio(n: usize) -> f64 {
 }
 
 #[test]
-fn frames_are_given_up_as_often_as_by_bianchi() {
+fn frames_collide_as_often_as_by_bianchi() {
     let kind = KINDS[0];
     for n in [10, 20, 50] {
         let plan = kind.plan(n, |_| kind.mcs());
         let (over, lost) = saturated(&plan, 60.0);
         let delivered: u64 = over.iter().sum();
         let found = lost as f64 / (lost + delivered) as f64;
-        // Eight attempts.
+        // A packet is given up when all of eight attempts collide: the eighth root is what one does.
         let expected = collision_ratio(n).powi(8);
         let ratio = found.powf(0.125) / expected.powf(0.125);
         assert!(

@@ -69,8 +69,8 @@ def test_plans_without_nats_or_limits_have_neither(scenario):
     assert nats.ways(resolve(load(scenario))[0].resolved, made) is None
 
 
-def test_the_relay_has_its_own_latency(root):
-    assert plan(root, "network.relay.latency=9ms")["backbone"]["relay_latency_s"] == 0.009
+def test_limits_of_the_relay_leave_its_latency_alone(root):
+    assert plan(root, "network.relay_latency=9ms")["backbone"]["relay_latency_s"] == 0.009
     assert plan(root)["relay"]["down_bytes_per_s"] == 125e6
 
 
