@@ -385,11 +385,11 @@ impl Reader<'_> {
     }
 }
 
-/// A summary with every reason is the longest answer: 4 + 2 + 8 + 4 + 8 + 32 + 8 + 1 + 20 * 5.
-pub const CONTROL_BYTES_MAX: usize = 167;
+/// A summary with every reason is the longest answer.
+pub const CONTROL_BYTES_MAX: usize = 4 + 2 + 8 + 4 + 8 + 32 + 8 + 1 + Reason::ALL.len() * 5;
 /// Not ASCII at first, so no block, and not 0, so no TFTP.
 const MAGIC: [u8; 4] = [0xc5, b'p', b's', b't'];
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
 const START: u8 = 3;

@@ -163,7 +163,7 @@ fn what_is_not_control_says_why() {
     let mut bytes = Control::WhoAreYou.encode();
     bytes[4] = 9;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Version(9)));
-    bytes[4] = 5;
+    bytes[4] = 6;
     bytes[5] = 99;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Malformed));
 }
@@ -180,9 +180,9 @@ fn its_bytes_stay_as_they_are() {
     let (said, padding) = bytes.split_at(22);
     assert_eq!(
         said,
-        b"\xc5pst\x05\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09\x0a\x0b\x0c\x0d"
+        b"\xc5pst\x06\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09\x0a\x0b\x0c\x0d"
     );
-    assert_eq!(padding, [0; 145]);
+    assert_eq!(padding, [0; 155]);
 }
 
 /// Of each kind one message and its bytes behind the magic, without the padding of questions.
@@ -271,7 +271,7 @@ fn every_kind_of_message_has_its_bytes() {
     for (message, expected) in examples() {
         let bytes = message.encode();
         let (magic, rest) = bytes.split_at(5);
-        assert_eq!(magic, b"\xc5pst\x05");
+        assert_eq!(magic, b"\xc5pst\x06");
         let (said, padding) = rest.split_at(expected.len());
         assert_eq!(said, expected, "{message:?}");
         let is_padded = message.is_question();
@@ -295,7 +295,7 @@ fn only_what_a_dialler_asks_is_a_question() {
 #[test]
 fn what_begins_as_control_is_never_taken_for_a_block() {
     for length in 6..300 {
-        let bytes = [b"\xc5pst\x05\x01".to_vec(), vec![7; length - 6]].concat();
+        let bytes = [b"\xc5pst\x06\x01".to_vec(), vec![7; length - 6]].concat();
         let error = Envelope::open(&bytes).expect_err("malformed");
         assert_eq!(error, NotControl::Malformed, "{length} bytes");
     }

@@ -24,7 +24,7 @@ fn garbage(count: u32) -> impl Iterator<Item = Vec<u8>> {
             0 => b"{\"payload\":\"0001\",\"sender_pubkey\":\"",
             1 => b"{",
             2 => b"\xc5pst\x02\x01",
-            3 => b"\xc5pst\x05",
+            3 => b"\xc5pst\x06",
             4 => b"\0\x02",
             _ => b"",
         };
