@@ -77,9 +77,10 @@ def main() -> None:
     except KeyboardInterrupt:
         console.fail(_INTERRUPTED)
         sys.exit(_EXIT_INTERRUPTED)
-    except (MemoryError, ImportError) as error:
-        # A library that has no room to be loaded is an error of the import.
-        if isinstance(error, ImportError) and _NO_ROOM not in str(error):
+    except (MemoryError, ImportError, SystemError) as error:
+        # A library that has no room to be loaded is an error of the import; some functions of
+        # CPython that get no memory fail and do not say why.
+        if not isinstance(error, MemoryError) and not any(part in str(error) for part in _NO_ROOM):
             raise
         console.fail(NO_MEMORY)
         sys.exit(EnvironmentMissingError.exit_code)
@@ -164,5 +165,6 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 _EXIT_INTERRUPTED = 130
-_NO_ROOM = "failed to map segment"  # in the words of the dynamic linker
+# In the words of the dynamic linker, and of CPython.
+_NO_ROOM = ("failed to map segment", "returned NULL without setting an exception")
 _INTERRUPTED = "interrupted; what was complete is kept, the same command goes on from there"
