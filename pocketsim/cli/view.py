@@ -53,9 +53,9 @@ def view(
         return
 
     def ready(address: str) -> None:
+        console.say("Ctrl-C ends it.")
         console.data(address)
         sys.stdout.flush()
-        console.say("Ctrl-C ends it.")
         if open_:  # a browser of a terminal is waited for, and itself waits for the page
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
