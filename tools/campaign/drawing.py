@@ -254,7 +254,9 @@ class _Draw:
     def _transport(self) -> dict[str, Any]:
         if self._family == "compute":
             return {"mode": "none"}
-        found: dict[str, Any] = {"mode": self._one_of(MODES)}
+        # EVA takes a transaction for one message; a protocol in Python may send several.
+        modes = [mode for mode in MODES if (mode, self._family) != ("eva", "python")]
+        found: dict[str, Any] = {"mode": self._one_of(modes)}
         for name, values in _OPTIONS.items():
             if self._chance(0.3):
                 found[name] = self._one_of(values)
