@@ -17,7 +17,7 @@ MAGIC = b"\xc5pst\x06"
 HELLO, WELCOME, START, READY, FINISH, SUMMARY = range(1, 7)
 COOKIE = 9
 SIGNATURE_BYTES = 64
-QUESTION_BYTES = 177  # without the signature: as long as the longest answer
+QUESTION_BYTES = 182  # without the signature: as long as the longest answer
 CARRIERS = ["udp", "quic_reconnect", "quic_keep", "tftp"]
 FIELDS = [
     "payload",

@@ -34,6 +34,7 @@ class MachineOptions(TransportValues):
     """Options as the engine takes them."""
 
     timer_tick_s: float
+    disable_active_migration: bool
 
 
 class EvaValues(TypedDict):
@@ -76,6 +77,7 @@ class QuicContents(TypedDict):
     ack_bundling: Choice | None
     path_management: Choice | None
     timer_tick_s: Number | None
+    disable_active_migration: Choice | None
     relay_first: Choice
     socket_buffer_bytes: Number | None
 

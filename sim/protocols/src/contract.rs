@@ -191,6 +191,8 @@ named_enum! {
         Unreachable = "unreachable",
         /// No room in a queue of the relay.
         RelayFull = "relay_full",
+        /// The phone that would send or receive has left that network for another.
+        Moved = "moved",
     }
 }
 
@@ -567,6 +569,9 @@ pub trait Transport<P: Payload>:
     /// with the peer it came from: the application has not seen that, and its sender
     /// has been told that it arrived.
     fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)>;
+
+    /// The phone has joined another access network, where it has another address.
+    fn change_network(&mut self, _now: Seconds, _out: &mut OutputsOf<Self>) {}
 
     /// The lane on whose thread `lane` works, for who gives a core to threads: a runtime of one thread
     /// has many lanes.

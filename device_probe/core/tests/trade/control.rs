@@ -182,7 +182,7 @@ fn its_bytes_stay_as_they_are() {
         said,
         b"\xc5pst\x06\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09\x0a\x0b\x0c\x0d"
     );
-    assert_eq!(padding, [0; 155]);
+    assert_eq!(padding, [0; 160]);
 }
 
 /// Of each kind one message and its bytes behind the magic, without the padding of questions.

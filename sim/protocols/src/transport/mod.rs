@@ -90,6 +90,13 @@ pub struct TransportConfig {
         schemars(extend("of" = ["quic"], "optional" = true, "set_by" = "implementation"))
     )]
     pub timer_tick_s: Seconds,
+    /// Whether a connection ends when the phone that dialled it changes its access network (RFC 9000,
+    /// 18.2), instead of migrating to the new one (RFC 9000, 9).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("of" = ["quic"], "optional" = true, "set_by" = "implementation"))
+    )]
+    pub disable_active_migration: bool,
     /// Whether a connection starts over the relay and moves to the direct path when that answers.
     #[cfg_attr(feature = "schema", schemars(extend("of" = ["quic"])))]
     pub relay_first: bool,
@@ -134,6 +141,7 @@ impl Default for TransportConfig {
             answer_on_same_stream: false,
             ack_bundling: false,
             path_management: false,
+            disable_active_migration: false,
             keep_alive_events: false,
             initial_rtt_s: 0.0,
             timer_tick_s: 0.0,

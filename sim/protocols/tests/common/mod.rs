@@ -91,6 +91,7 @@ enum Input<T: Machine> {
     Datagram(NodeId, T::Message),
     Step(T::Request),
     Timeout,
+    Network,
 }
 
 enum Event<T: Machine> {
@@ -206,6 +207,12 @@ where
     pub fn transmit_at(&mut self, time_s: Seconds, from: u32, to: u32, parcel: Parcel) {
         let input = Input::Transmit(NodeId(to), parcel);
         self.schedule(time_s, Event::Input(from as usize, Lane::SEND, input));
+    }
+
+    /// A phone joins another access network at `time_s`.
+    pub fn move_at(&mut self, time_s: Seconds, node: u32) {
+        let event = Event::Input(node as usize, Lane::RECEIVE, Input::Network);
+        self.schedule(time_s, event);
     }
 
     /// Handles every event up to `end_s`.
@@ -345,6 +352,7 @@ where
                 machine.receive(from, message, now, &mut out);
             }
             Input::Step(request) => machine.command(request, now, &mut out),
+            Input::Network => machine.change_network(now, &mut out),
             Input::Timeout => {
                 if machine.next_timeout().is_some_and(|(at, _)| at <= now) {
                     machine.handle_timeout(now, &mut out);

@@ -3,6 +3,7 @@
 mod exchange;
 mod life;
 mod loss;
+mod migration;
 mod pacing;
 mod rest;
 mod silence;

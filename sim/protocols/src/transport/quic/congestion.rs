@@ -117,6 +117,15 @@ impl Congestion {
         }
     }
 
+    /// As at the beginning, on another path; what is in flight on the old one stays so.
+    pub fn restart(&mut self) {
+        *self = Self {
+            in_flight_bytes: self.in_flight_bytes,
+            blocked: self.blocked,
+            ..Self::new()
+        };
+    }
+
     /// How much may be in flight, in whole bytes.
     pub fn window_bytes(&self) -> u64 {
         self.window_bytes as u64

@@ -15,11 +15,10 @@
 //! and not even that for the endpoint of a single message, which has its own
 //! socket and runtime.
 //!
-//! A connection's state lives in `connection`, `receive`, `flush`, `recovery`, `path` and
-//! `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
-//! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
-//! Retry, ECN and byte flow control are left out: spare connection ids and tickets pass, but nobody
-//! uses them ([`TransportConfig::path_management`]). Functions of quinn-proto are named as they are in
+//! A connection's state lives in `connection`, `receive`, `flush`, `recovery`, `path`,
+//! `migration` and `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
+//! belongs to in `endpoint`. Encryption is work and length only. 0-RTT, Retry,
+//! ECN and byte flow control are left out: tickets pass, but nobody uses them ([`TransportConfig::path_management`]). Functions of quinn-proto are named as they are in
 //! its version 0.11.19.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +40,7 @@ mod endpoint;
 mod flush;
 mod inbox;
 mod kept;
+mod migration;
 mod pacing;
 mod path;
 mod pending;
@@ -266,6 +266,16 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.asking.clear();
         self.silent = None;
         left
+    }
+
+    fn change_network(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
+        self.direct.clear();
+        let ids: Vec<_> = self.connections.keys().copied().collect();
+        for id in ids {
+            self.with(id, out, now, |connection, out| {
+                connection.change_network(now, out)
+            });
+        }
     }
 
     /// One runtime has all connections and their socket, but who dials anew for each message has one

@@ -1,7 +1,7 @@
 //! What a connection does for its path once the handshake is done: spare connection ids, tickets to
 //! resume with, and the search for the largest datagram that passes.
 //!
-//! No message waits for any of it, and nobody migrates or resumes here. But each datagram asks for an
+//! No message waits for any of it, and nobody resumes here. But each datagram asks for an
 //! acknowledgement, and what is acknowledged tells which earlier ones are lost: without them the last
 //! word of a lossy exchange is only missed when a probe timeout is over. The search is that of
 //! quinn-proto 0.11.19 (`connection/mtud.rs`, after RFC 8899) with its defaults, and once: it begins
@@ -143,6 +143,13 @@ impl<P: Payload> Connection<P> {
             false => Control::RetireConnectionId,
         };
         self.queue(Level::Data, Record::Control(control));
+    }
+
+    /// Of another path nobody knows what passes.
+    pub(super) fn search_mtu_again(&mut self) {
+        if let Some(management) = &mut self.path_management {
+            management.search = MtuSearch::new();
+        }
     }
 
     /// So large datagrams pass.

@@ -141,6 +141,10 @@ impl<P: Payload> Connection<P> {
             Control::NewConnectionIds(_) if !self.dialler => self.renew_connection_id(),
             Control::RetireConnectionId => self.renew_connection_id(),
             Control::ImmediateAck => self.acknowledge_data(),
+            Control::Migrate => self.on_migrated(),
+            Control::PathChallenge => {
+                self.queue(Level::Data, Record::Control(Control::PathResponse))
+            }
             // ServerHello always comes with the flight; PING asks only for an
             // acknowledgement; everything else is a repetition.
             _ => {}

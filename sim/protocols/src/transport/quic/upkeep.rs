@@ -88,7 +88,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Forgets the connection without a word to the peer.
-    fn abandon(&mut self, reason: Reason, out: &mut Out<P>) {
+    pub(super) fn abandon(&mut self, reason: Reason, out: &mut Out<P>) {
         self.give_up(reason, out);
         if self.dialler {
             self.observe(EventKind::Disconnect, Some(reason), out);

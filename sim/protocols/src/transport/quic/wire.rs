@@ -124,6 +124,12 @@ pub enum Control {
     Ping,
     /// IMMEDIATE_ACK of draft-ietf-quic-ack-frequency, which quinn's probes have.
     ImmediateAck,
+    /// PING from another address, with RETIRE_CONNECTION_ID of the id that the old one had.
+    Migrate,
+    /// PATH_CHALLENGE, with padding.
+    PathChallenge,
+    /// PATH_RESPONSE, with padding.
+    PathResponse,
 }
 
 /// One direction of a stream.
@@ -243,6 +249,8 @@ fn control_bytes(control: Control) -> u32 {
         Control::HandshakeDone | Control::Ping | Control::ImmediateAck => return 1,
         // Type, number.
         Control::RetireConnectionId => return 2,
+        Control::Migrate => return 3,
+        Control::PathChallenge | Control::PathResponse => return PADDED_BYTES,
         // Type, number, and up to which others retire; the id, its length, a token to reset with.
         Control::NewConnectionIds(count) => {
             return u32::from(count) * (4 + CONNECTION_ID_BYTES + RESET_TOKEN_BYTES)
@@ -280,6 +288,13 @@ pub(super) const MTU_BYTES_MAX: u32 = 1452;
 
 /// Datagrams with Initial packets are padded to this (RFC 9000 14.1; quinn-proto `MIN_INITIAL_SIZE`).
 pub(super) const INITIAL_DATAGRAM_BYTES: u32 = 1200;
+
+/// PATH_CHALLENGE, or PATH_RESPONSE, and the padding that fills its datagram (RFC 9000 8.2.1), but for
+/// an acknowledgement beside it.
+const PADDED_BYTES: u32 =
+    MTU_BYTES - (1 + CONNECTION_ID_BYTES + 2 + AEAD_TAG_BYTES) - ACK_BYTES_USUAL;
+
+const ACK_BYTES_USUAL: u32 = 25;
 
 /// CONNECTION_CLOSE: type, error code, empty reason (RFC 9000 19.19).
 pub(super) const CLOSE_FRAME_BYTES: u32 = 3;
