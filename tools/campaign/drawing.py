@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.streams import stream
-from pocketsim.sim.devices.options import UNUSED
+from pocketsim.sim.devices.options import TRANSPORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,17 +85,34 @@ class _Draw:
         groups = [self._group(self._whole(4, 13)) for _ in range(self._whole(1, 3))]
         if self._family == "tokens":
             groups.append({**self._group(self._whole(1, 3)), "role": "shop"})
-            groups.append({**self._group(1), "role": "authority", "profile": "thinkpad_l13"})
+            authority = {**self._group(1), "role": "authority", "profile": "thinkpad_l13"}
+            authority.pop("moves", None)
+            groups.append(authority)
         return groups
 
     def _group(self, count: int) -> dict[str, Any]:
         share = self._one_of((0.0, 0.3, 0.5, 1.0))
         shares = {"one": share, "two": 1 - share}
-        return {
+        found = {
             "profile": self._one_of(("moto_g04s", "pocophone_f1", "thinkpad_l13")),
             "count": count,
             "access": {name: part for name, part in shares.items() if part},
         }
+        if self._fidelity == "hybrid" and self._chance(0.2):
+            found["moves"] = self._moves()
+        return found
+
+    def _moves(self) -> dict[str, Any]:
+        times_s = sorted({self._whole(1, 61) for _ in range(self._whole(1, 4))})
+        found: dict[str, Any] = {
+            "schedule": [{"at": f"{at}s", "to": self._one_of(("one", "two"))} for at in times_s],
+            "spread": self._one_of(("0s", "3s")),
+            "interruption": self._one_of(("0s", "100ms", "5s")),
+            "interruption_sigma": self._one_of((0.0, 1.0)),
+        }
+        if self._chance(0.5):
+            found["every"] = self._one_of(("61s", "300s"))
+        return found
 
     def _network(self) -> dict[str, Any]:
         between = {
@@ -291,7 +308,11 @@ _BANDWIDTHS = ("1kbps", "100kbps", "1Mbps", "40Mbps", "1Gbps")
 _SHORT_S = 5.0
 _SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
 _OPTIONS: dict[str, tuple[Any, ...]] = {
-    **{name: (True, False) for name, unused in UNUSED.items() if unused is False},
+    **{
+        option.name: (True, False)
+        for option in TRANSPORT
+        if option.kind == "flag" and option.set_by("scenario")
+    },
     "keep_alive": ("0s", "1s"),
     "poll_interval": ("0s", "10ms", "1s"),
     "connect_timeout": ("500ms", "30s"),
