@@ -107,6 +107,7 @@ _BRIEF = {"run.duration": "2s"}
 # What takes long is shortened; what would be one point gets a value more.
 _CHANGES: dict[str, dict[str, Any]] = {
     "1k_churn": {"run.duration": "1min"},
+    "commute": {"run.duration": "10min", "devices[0].count": 60, "run.repetitions": 1},
     "1k_nat": {"run.duration": "1min", "devices[0].count": 200},
     "authority_cpu": _BRIEF,
     "blocks_and_windows": {"run.repetitions": 1, "transport.eva.encryption": False},

@@ -310,6 +310,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         "energy": None,
         "nats": None,
         "relay": None,
+        "moves": None,
         **changes,
     }
 

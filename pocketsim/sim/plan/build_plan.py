@@ -24,6 +24,7 @@ from pocketsim.sim.plan import (
     core,
     custom_data,
     custom_workload,
+    moves,
     nats,
     networks,
     plan,
@@ -62,7 +63,9 @@ def build_plan(
     """
     number = streams_number(resolved["run"], repetition)
     name = f"repetition/{number}"
-    people = populate(resolved, name)
+    itinerary = _itinerary(resolved, name, files or {})
+    goes = None if itinerary is None else (itinerary.phone, itinerary.access)
+    people = populate(resolved, name, goes)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
     operations = _operations(resolved, name)
@@ -77,6 +80,8 @@ def build_plan(
         duration_s = resolved["run"]["duration_s"]
         proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
     attached = core.attach(resolved, name, people, files or {})
+    schemes, classes = wifi.schemes(resolved, people, name), nats.classes(resolved, name, people)
+    phones = people.lane.size
     return {
         "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
@@ -85,7 +90,7 @@ def build_plan(
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": networks.access(resolved, name, files or {}),
         "sites": _sites(resolved, people),
-        "phones": _phones(resolved, name, people, first_index),
+        "phones": _phones(resolved, people, schemes[:phones], first_index),
         "backbone": core.backbone(attached, resolved["network"]),
         "core": core.columns(attached, resolved, files or {}) if attached else None,
         "proximity": proximity,
@@ -100,13 +105,23 @@ def build_plan(
         "transport": _transport(resolved, name, people, implementation),
         "trace": _trace(resolved),
         "energy": _energy(resolved),
-        "nats": nats.drawn(resolved, name, people),
+        "nats": nats.columns(resolved["network"], classes[:phones]),
         "relay": nats.relay(resolved["network"]),
+        "moves": moves.columns(itinerary, people, schemes, classes),
     }
 
 
 def _simgrid_library(resolved: Resolved) -> str | None:
     return str(simgrid_file()) if runs_simgrid(resolved["run"], resolved["network"]) else None
+
+
+def _itinerary(resolved: Resolved, name: str, files: Mapping[str, str]) -> moves.Itinerary | None:
+    if not any("moves" in group for group in resolved["devices"]):
+        return None
+    # Here, as it loads what reads tables: children of other runs start faster without.
+    from pocketsim.sim.scenario import move_files
+
+    return moves.itinerary(resolved, name, move_files.again(resolved, files))
 
 
 def _own(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
@@ -173,7 +188,10 @@ def _sites(resolved: Resolved, people: Population) -> plan.Sites:
 
 
 def _phones(
-    resolved: Resolved, name: str, people: Population, first_index: Sequence[int] | None
+    resolved: Resolved,
+    people: Population,
+    schemes: npt.NDArray[np.int64],
+    first_index: Sequence[int] | None,
 ) -> plan.Phones:
     phones = int(people.lane.size)
     indices = list(first_index) if first_index is not None else [1] * phones
@@ -185,7 +203,7 @@ def _phones(
         "site": plan.numbers(people.site),
         "first_index": plan.counts(indices),
         "role": plan.numbers(people.role),
-        "mcs": plan.numbers(wifi.schemes(resolved, people, name)),
+        "mcs": plan.numbers(schemes),
         "cores_of": plan.numbers(_cores_of(resolved, people)),
     }
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pocketsim.sim.base.streams import Lanes
 from pocketsim.sim.plan import plan
-from pocketsim.sim.plan.population import ROLES, by_share
+from pocketsim.sim.plan.population import ROLES, Indices, by_share
 from pocketsim.sim.scenario.reachability import (
     CLASSES,
     UNLIMITED,
@@ -28,22 +28,30 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-def drawn(resolved: Resolved, name: str, people: Population) -> plan.Nats | None:
-    """Return the NATs of all phones of a repetition; None of networks that say nothing of any."""
+def classes(resolved: Resolved, name: str, people: Population) -> Indices:
+    """Return the class of the NAT of each attachment; nothing where networks say nothing of any."""
     network = resolved["network"]
     if "hole_punching" not in network:
-        return None
-    lanes = Lanes(resolved["run"]["seed"], f"{name}/nat")
+        return np.zeros(0, dtype=np.int64)
+    phone, networks, sites = people.attachments()
+    alone = people.attachment_draws(Lanes(resolved["run"]["seed"], f"{name}/nat"))
     # A NAT is that of its site's first phone: sites may be more when phones are added, and others.
-    _, first, site = np.unique(people.site, return_index=True, return_inverse=True)
-    alone, together = (lanes.uniform(lane, 0) for lane in (people.lane, people.lane[first][site]))
-    classes = np.zeros(people.lane.size, dtype=np.int64)
+    _, first, site = np.unique(sites, return_index=True, return_inverse=True)
+    together = alone[first][site]
+    found = np.zeros(phone.size, dtype=np.int64)
     for number, access in enumerate(_access(network)):
         nat = access.get("nat")
         if nat is not None:
-            here = (people.access == number) & (people.role != ROLES.index("authority"))
+            here = (networks == number) & (people.role[phone] != ROLES.index("authority"))
             chance = alone if nat["carrier_grade"] else together
-            classes[here] = by_share(list(class_shares(nat).values()), chance[here])
+            found[here] = by_share(list(class_shares(nat).values()), chance[here])
+    return found
+
+
+def columns(network: given.Network, classes: Indices) -> plan.Nats | None:
+    """Return the NATs of phones of these classes; None of networks that say nothing of any."""
+    if "hole_punching" not in network:
+        return None
     return {
         "classes": plan.numbers(classes),
         "access": [_nat(access.get("nat")) for access in _access(network)],

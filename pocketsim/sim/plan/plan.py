@@ -136,6 +136,19 @@ class Relay(TypedDict):
     client_burst_bytes: int
 
 
+class Moves(TypedDict):
+    """Where phones go beside where they begin, and when."""
+
+    phone: Numbers
+    access: Numbers
+    site: Numbers
+    mcs: Numbers
+    nat_class: Numbers
+    time_s: Floats
+    interruption_s: Floats
+    attachment: Numbers
+
+
 class Sites(TypedDict):
     """Access points and cells; 0: nothing shared."""
 
@@ -311,6 +324,7 @@ class Plan(TypedDict):
     energy: Energy | None
     nats: Nats | None
     relay: Relay | None
+    moves: Moves | None
 
 
 def floats(values: npt.ArrayLike) -> Floats:

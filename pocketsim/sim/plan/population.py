@@ -31,7 +31,21 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
+Goes = tuple[Indices, Indices]
+"""Phones and numbers of access networks, of one length."""
 ROLES = ("person", "shop", "authority")
+
+
+@dataclass(frozen=True)
+class Further:
+    """Access networks that phones go to beside their first, and their sites there, in columns.
+
+    They are sorted by phone and network.
+    """
+
+    phone: Indices
+    access: Indices
+    site: Indices
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,8 @@ class Population:
     `group` is the number of the group among these; `lane` keys each phone's random streams;
     `profile`, `access` and `site` are numbers into the plan's lists, in which names are sorted;
     `site_access` gives the access network of each site;
-    `role` is the place in `ROLES`, `own_rate_per_s` the rate of the group, NaN where it has none.
+    `role` is the place in `ROLES`, `own_rate_per_s` the rate of the group, NaN where it has none;
+    `further` is where they go.
     """
 
     group: Indices
@@ -52,25 +67,63 @@ class Population:
     site_access: Indices
     role: Indices
     own_rate_per_s: Floats
+    further: Further
+
+    def attachments(self) -> tuple[Indices, Indices, Indices]:
+        """Return phone, network and site of every attachment, each phone's first before others."""
+        phones, further = np.arange(self.lane.size), self.further
+        columns = (phones, further.phone), (self.access, further.access), (self.site, further.site)
+        phone, access, site = map(np.concatenate, columns)
+        return phone, access, site
+
+    def attachment_draws(self, lanes: Lanes) -> Floats:
+        """Return a draw for each attachment, from its phone's lane.
+
+        Draw 0 is of the first of each phone, others have the numbers of their networks behind that.
+        """
+        phone, access, _ = self.attachments()
+        is_further = np.arange(phone.size) >= self.lane.size
+        return lanes.uniform(self.lane[phone], np.where(is_further, 1 + access, 0))
 
     def rate_per_s(self, of_others: float) -> Floats:
         """Return what each phone is asked for: the rate of its group, or that of the workload."""
         return np.where(np.isnan(self.own_rate_per_s), of_others, self.own_rate_per_s)
 
 
-def populate(resolved: Resolved, name: str) -> Population:
-    """Place the phones of `resolved` on access networks and sites, from streams under `name`."""
+def populate(resolved: Resolved, name: str, goes: Goes | None = None) -> Population:
+    """Place the phones of `resolved` on access networks and sites, from streams under `name`.
+
+    `goes` are phones and networks that they move to.
+    """
     groups = resolved["devices"]
     group, lane = lanes(resolved)
     profile_names = sorted(resolved["profiles"])
     profile = np.array([profile_names.index(devices["profile"]) for devices in groups])[group]
-    access = _access(
-        resolved, group, Lanes(resolved["run"]["seed"], f"{name}/access").uniform(lane, 0)
-    )
-    site, site_access = _sites(resolved, access)
+    access = access_of(resolved, name)
+    phone, to = _further(access, goes)
+    sites, site_access = _sites(resolved, np.concatenate([access, to]))
+    site, further = sites[: access.size], Further(phone, to, sites[access.size :])
     role = np.array([ROLES.index(devices["role"]) for devices in groups])[group]
     own_rate_per_s = np.array([devices.get("rate_per_s", math.nan) for devices in groups])[group]
-    return Population(group, lane, profile, access, site, site_access, role, own_rate_per_s)
+    return Population(
+        group, lane, profile, access, site, site_access, role, own_rate_per_s, further
+    )
+
+
+def access_of(resolved: Resolved, name: str) -> Indices:
+    """Return the number of the access network of each phone at the beginning."""
+    group, lane = lanes(resolved)
+    streams = Lanes(resolved["run"]["seed"], f"{name}/access")
+    return _access(resolved, group, streams.uniform(lane, 0))
+
+
+def _further(access: Indices, goes: Goes | None) -> tuple[Indices, Indices]:
+    """Return phones and networks, each pair once, but those that phones begin with."""
+    if goes is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    phone, to = np.unique(np.stack(goes, axis=1), axis=0).T
+    is_other = to != access[phone]
+    return phone[is_other], to[is_other]
 
 
 def lanes(resolved: Resolved) -> tuple[Indices, npt.NDArray[np.uint64]]:
@@ -153,7 +206,7 @@ def by_share(shares: Sequence[float], chance: npt.NDArray[np.float64]) -> Indice
 
 
 def _sites(resolved: Resolved, access: Indices) -> tuple[Indices, Indices]:
-    """Fill the sites of each access network in the order of the phones."""
+    """Fill the sites of each access network in the order of the attachments."""
     site = np.zeros(access.size, dtype=np.int64)
     site_access: list[int] = []
     for number, (_, network) in enumerate(sorted(resolved["network"]["access"].items())):

@@ -34,18 +34,19 @@ def columns(wifi: given.Wifi) -> plan.Wifi:
 
 
 def schemes(resolved: given.Resolved, people: Population, name: str) -> npt.NDArray[np.int64]:
-    """Return each phone's modulation and coding scheme (phones); nothing where no network has one.
+    """Return the modulation and coding scheme of each attachment; nothing where no network has one.
 
-    0 of phones on networks of another kind.
+    0 of those to networks of another kind.
     """
     access = [network.get("wifi") for _, network in sorted(resolved["network"]["access"].items())]
     if not any(access):
         return np.zeros(0, dtype=np.int64)
-    drawn = Lanes(resolved["run"]["seed"], f"{name}/wifi/distance").uniform(people.lane, 0)
-    found = np.zeros(people.lane.size, dtype=np.int64)
+    drawn = people.attachment_draws(Lanes(resolved["run"]["seed"], f"{name}/wifi/distance"))
+    _, networks, _ = people.attachments()
+    found = np.zeros(networks.size, dtype=np.int64)
     for number, wifi in enumerate(access):
         if wifi is not None:
-            here = people.access == number
+            here = networks == number
             of_class, shares = _classes(wifi)
             at = np.searchsorted(np.cumsum(shares)[:-1], drawn[here], side="right")
             found[here] = of_class[at]

@@ -16,6 +16,7 @@ from pocketsim.sim.scenario import (
     custom_protocol,
     duration_laws,
     family_rules,
+    moves,
     nats,
     radio_states,
     varying_links,
@@ -39,6 +40,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_devices(scenario, path)
     _check_family(scenario, path)
     _check_groups(scenario, path)
+    moves.check(scenario, path)
     contacts.check(scenario, path)
     nats.check(scenario, path)
     core.check(scenario, path)
@@ -215,6 +217,9 @@ def _check_energy(scenario: Scenario, path: Path) -> None:
         return
     phones = [group for group in scenario.devices if group.role != "authority"]
     used = {name for group in phones for name, share in group.access.items() if share}
+    used |= {name for _, _, name in moves.destinations(scenario)}
+    if any(group.moves and group.moves.file for group in phones):
+        used |= set(scenario.network.access)
     links = scenario.contacts.links if scenario.contacts else {}
     _check_powers(path, "access", scenario.energy.access, scenario.network.access, used)
     met = [name for name, link in links.items() if link.share]

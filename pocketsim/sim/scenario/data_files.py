@@ -15,6 +15,7 @@ from pocketsim.sim.scenario import (
     core,
     custom_code,
     custom_library,
+    move_files,
     phone_ids,
     platform_routes,
     presence_files,
@@ -97,6 +98,8 @@ def read(
         file = beside(path, TRADES, workload.file)
         found[TRADES] = _trades(scenario, workload, file, called)
     for place, table in rate_files.read(scenario, path).items():
+        found[place] = DataFile(table.path, table.digest)
+    for place, table in move_files.read(scenario, path).items():
         found[place] = DataFile(table.path, table.digest)
     if partners is not None:
         graphs.joined(partners, phone_ids.numbers_of(partners.nodes, called))

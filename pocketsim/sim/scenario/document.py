@@ -31,6 +31,7 @@ from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
 from pocketsim.sim.scenario.custom_protocol import CustomOperation
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Ratio, add_up
+from pocketsim.sim.scenario.moves import Moves
 from pocketsim.sim.scenario.network import Network, Outage
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
@@ -136,6 +137,10 @@ class Devices(Section):
     )
     churn: GroupChurn | None = Field(
         default=None, description="How these phones come and go; absent: as [churn] says."
+    )
+    moves: Moves | None = Field(
+        default=None,
+        description="When these phones change their access network; absent: they stay.",
     )
     cost: dict[str, FactorOrDuration] = Field(
         default={},

@@ -31,6 +31,7 @@ from pocketsim.sim.scenario import (
     grid,
     implementations,
     loops,
+    move_files,
     platform_routes,
     presence_files,
     radio_states,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.contacts import AnyContacts
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.load import Document
+    from pocketsim.sim.scenario.moves import Moves
     from pocketsim.sim.scenario.resolved import (
         Churn,
         ChurnFile,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
         ContactsFile,
         Energy,
         Group,
+        GroupMoves,
         Network,
         Outage,
         Output,
@@ -256,6 +259,8 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
             found_group["churn"] = _or_file(document, group.churn, presence_files.churn_of(number))
         if group.computer is not None:
             found_group["computer"] = group.computer
+        if group.moves is not None:
+            found_group["moves"] = _moves(document, group.moves, move_files.key(number))
         groups.append(found_group)
     return groups, found
 
@@ -303,6 +308,14 @@ def _check_optional(document: Document, number: int, shipped: Shipped) -> None:
                 place = f"devices[{number}].{key}.{name}"
                 reason = f"{group.profile} has no such operation"
                 raise ScenarioError(document.source_of(place), place, reason)
+
+
+def _moves(document: Document, moves: Moves, place: str) -> GroupMoves:
+    found: GroupMoves = si.plain(moves)
+    if place in document.files:
+        file = document.files[place]
+        found |= {"file": file.path.name, "digest": file.digest}
+    return found
 
 
 def _or_file(

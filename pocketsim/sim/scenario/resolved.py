@@ -70,11 +70,30 @@ class Rung(TypedDict):
     axes: NotRequired[dict[str, Any]]
 
 
+class Stop(TypedDict):
+    """When phones leave for an access network."""
+
+    at_s: float
+    to: str
+
+
+class GroupMoves(TypedDict):
+    """When phones change their access network: by a schedule, or by a file with a digest."""
+
+    schedule: NotRequired[list[Stop]]
+    every_s: NotRequired[float]
+    spread_s: float
+    file: NotRequired[str]
+    digest: NotRequired[str]
+    interruption_s: float
+    interruption_sigma: float
+
+
 class Group(TypedDict):
     """Equal phones; `access` are shares of them by access network.
 
-    The last three only where they are not as the workload and the scenario's churn say, and where
-    phones share the cores of one computer.
+    The last four only where they are not as the workload and the scenario's churn say, where phones
+    share the cores of one computer, and where they move.
     """
 
     role: Literal["person", "shop", "authority"]
@@ -84,6 +103,7 @@ class Group(TypedDict):
     rate_per_s: NotRequired[float]
     churn: NotRequired[Churn | ChurnFile | AlwaysOn]
     computer: NotRequired[str]
+    moves: NotRequired[GroupMoves]
 
 
 class Bursts(TypedDict):

@@ -10,7 +10,7 @@ use crate::families::final_blocks::FinalBlocks;
 use crate::families::final_tokens::FinalTokens;
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
-use crate::record::trace::Columns;
+use crate::record::trace::{Columns, Tally};
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::simgrid::platform::Platform;
 use crate::resources::simgrid::MODEL_OPTIONS;
@@ -147,7 +147,8 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     let dict = PyDict::new(py);
     let counters = PyDict::new(py);
     let final_state = &result.final_state;
-    for (name, value) in result.trace.counters().iter().chain(&final_state.counters) {
+    let tallies = result.trace.counters();
+    for (name, value) in tallies.iter().chain(&final_state.counters) {
         counters.set_item(name, value)?;
     }
     let cpu_s = PyDict::new(py);
@@ -158,10 +159,15 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     let kinds: Vec<&str> = named
         .chain(result.own_kinds.iter().map(String::as_str))
         .collect();
-    // A table keeps all names of a column, whether or not they are in it.
-    let of_reach = [Reason::Unreachable, Reason::RelayFull];
-    let known = |reason: &&Reason| result.reach.is_some() || !of_reach.contains(reason);
-    let reasons = Reason::ALL.iter().filter(known).map(|reason| reason.name());
+    // A table keeps all names of a column, whether or not they are in it: here the first of all, up to
+    // those that only some runs can have.
+    let moves = tallies.contains_key(Tally::NetworkChanges.name());
+    let known = match (moves, result.reach.is_some()) {
+        (true, _) => Reason::ALL.len(),
+        (false, true) => Reason::Moved as usize,
+        (false, false) => Reason::Unreachable as usize,
+    };
+    let reasons = Reason::ALL[..known].iter().map(|reason| reason.name());
     let reasons: Vec<&str> = reasons.collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;

@@ -165,6 +165,7 @@ fn pairs(plan: &Plan) -> Plan {
         energy: None,
         nats: None,
         relay: None,
+        moves: None,
     }
 }
 

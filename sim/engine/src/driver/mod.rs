@@ -10,6 +10,7 @@
 
 pub(crate) mod backpressure;
 pub(crate) mod habits;
+pub(crate) mod moving;
 pub(crate) mod schedule;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use pocketsim_protocols::contract::{
 
 use crate::base::progress::Progress;
 use crate::driver::backpressure::SendBlocking;
+use crate::driver::moving::Moving;
 use crate::driver::schedule::Schedule;
 use crate::events::sim_context::{Due, SimContext};
 use crate::network::contacts::Contacts;
@@ -49,6 +51,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     /// None where nobody is blocked.
     blocking: Option<SendBlocking>,
     schedule: Schedule,
+    /// None where nobody changes networks.
+    moving: Option<Moving>,
     failed: Failed,
     /// Whether phones are so many that hints to the processor are worth their time.
     foresees: bool,
@@ -79,12 +83,19 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let blocking = SendBlocking::new(&plan);
         let detained = (Forwarders::new(&plan), RadioStates::new(&plan));
         let limits = (Reach::new(&plan), Relay::new(plan.relay.as_ref()));
+        let (attached, attachments) = (plan.attached(), plan.attachments());
+        let moving = Moving::new(plan.moves, phones, &mut context);
+        let routes = Routes::new(
+            &plan.access,
+            (phones, &attachments),
+            plan.backbone,
+            plan.outages,
+        );
+        let routes = routes.over(plan.core, is_carried);
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
-        let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages)
-            .over(plan.core, is_carried);
         let contacts = Contacts::new(plan.proximity);
-        let network = Network::new(seed, phones, routes, contacts, detained, limits);
+        let network = Network::new(seed, phones, routes, contacts, detained, limits, attached);
         executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
@@ -94,6 +105,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             network,
             blocking,
             schedule,
+            moving,
             failed: Failed::default(),
             foresees: phones >= FORESEEN_PHONES_MIN,
             progress: Progress::default(),
@@ -264,6 +276,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match due {
             Due::Arrival => self.take_arrivals(),
             Due::Transition => self.take_transitions(),
+            Due::Move => self.take_moves(),
+            Due::Join(number) => self.join(number),
             Due::Loop(number) => self.start_round(number),
             Due::LaneFree(phone, lane, epoch) => {
                 self.executor.free(context, recorder, phone, lane, epoch)
@@ -337,6 +351,44 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             } else {
                 self.turn_off(phone);
             }
+        }
+    }
+
+    /// Phones leave their networks as the plan says.
+    fn take_moves(&mut self) {
+        while let Some((number, phone)) = self.next_move() {
+            let now = self.context.now();
+            self.network.leave(now, &mut self.recorder, phone);
+            self.recorder.leave_network(now, phone);
+            // The world fails what was in its queues, and reports it later.
+            self.context.world().leave(NodeId(phone));
+            let moving = self.moving.as_ref();
+            match moving.map_or(0.0, |moving| moving.interruption_s(number)) {
+                0.0 => self.join(number),
+                interruption_s => self.context.push(now + interruption_s, Due::Join(number)),
+            }
+        }
+    }
+
+    fn next_move(&mut self) -> Option<(u32, u32)> {
+        self.moving.as_mut()?.next(&mut self.context)
+    }
+
+    /// A phone joins the network that it moves to.
+    fn join(&mut self, number: u32) {
+        let moving = self.moving.as_ref();
+        let Some((phone, attachment)) = moving.and_then(|moving| moving.arrival(number)) else {
+            return;
+        };
+        let network = self.network.join(self.context.now(), phone, attachment);
+        self.context.world().join(NodeId(phone), attachment);
+        self.recorder.join_network(phone, network);
+        if self.context.is_on(phone) {
+            self.executor.post(phone, Lane::RECEIVE, Input::Network);
+        }
+        if let Some(blocking) = &mut self.blocking {
+            blocking.sent(&mut self.context, phone);
+            self.open_gate(phone);
         }
     }
 

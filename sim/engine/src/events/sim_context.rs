@@ -50,6 +50,10 @@ pub(crate) enum Due {
     Arrival,
     /// The next churn transition of the plan.
     Transition,
+    /// The next move of the plan.
+    Move,
+    /// A phone joins another network (number of the move).
+    Join(u32),
     /// Another round of a sender loop.
     Loop(u32),
     /// A lane's wait is over (phone, lane, epoch).

@@ -19,12 +19,13 @@ use pocketsim_protocols::contract::Seconds;
 
 use crate::base::rng::Stream;
 use crate::network::resequencer::Way;
-use crate::plan::Bursts;
+use crate::plan::{Attached, Bursts};
 
-/// The chains of one run, by phone; where a network has no bursts there is none.
+/// The chains of one run, by attachment; where a network has no bursts there is none.
 pub(crate) struct Chains {
     up: Vec<Option<Box<LossChain>>>,
     down: Vec<Option<Box<LossChain>>>,
+    attached: Attached,
 }
 
 /// One direction between a phone and its access point.
@@ -44,19 +45,25 @@ struct Clock {
 }
 
 impl Chains {
-    /// Links that have carried nothing yet; `bursts` are those of each phone's network, none
+    /// Links that have carried nothing yet; `bursts` are those of each attachment's network, none
     /// without any.
-    pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>]) -> Self {
+    pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>], attached: Attached) -> Self {
         let chains = |name: &str| {
-            let link = |(phone, given): (u32, &Option<Bursts>)| {
-                given.map(|given| Box::new(LossChain::new(given, Stream::new(seed, name, phone))))
+            let link = |(number, given): (u32, &Option<Bursts>)| {
+                given.map(|given| Box::new(LossChain::new(given, Stream::new(seed, name, number))))
             };
             (0..).zip(bursts).map(link).collect()
         };
         Self {
             up: chains("bursts/up"),
             down: chains("bursts/down"),
+            attached,
         }
+    }
+
+    /// A phone has another attachment from now on.
+    pub(crate) fn join(&mut self, phone: u32, attachment: u32) {
+        self.attached.join(phone, attachment);
     }
 
     /// Carries the packets of a datagram that is sent at `now` over both its hops, the sender's first.
@@ -66,7 +73,7 @@ impl Chains {
         if self.up.is_empty() {
             return [Crossing::outside(packets); 2];
         }
-        let [from, to] = [way.from, way.to].map(|phone| phone.0 as usize);
+        let [from, to] = [way.from, way.to].map(|phone| self.attached.of(phone.0) as usize);
         [&mut self.up[from], &mut self.down[to]].map(|link| match link {
             Some(link) => link.carry(now, packets),
             None => Crossing::outside(packets),

@@ -7,7 +7,7 @@ use pocketsim_protocols::contract::{Path, Reason, Seconds};
 
 use crate::events::sim_context::{Due, SimContext, Stage};
 use crate::network::crossings::Next;
-use crate::network::radio_states::{sleeper, RadioStates};
+use crate::network::radio_states::sleeper;
 use crate::network::resequencer::Way;
 use crate::network::routes::Route;
 use crate::network::{Arrived, Flight, Network};
@@ -33,9 +33,12 @@ impl<B> Network<B> {
         if route.crosses {
             flight.extra_s = route.links[0].latency_s + jitters_s[0];
         }
+        let way = flight.way;
         let token = self.flights.insert(flight) as u32;
+        if let Some(movers) = &mut self.movers {
+            movers.send(token, way);
+        }
         if let (true, Some(crossings)) = (route.crosses, &mut self.crossings) {
-            let way = self.flights[token as usize].way;
             crossings.expect(token, self.routes.crossing(way, route, jitters_s[1]));
         }
         let is_taken = self.waits(context, recorder, token, (from, Direction::Up))
@@ -175,10 +178,15 @@ impl<B> Network<B> {
         let flight = &mut self.flights[token as usize];
         let (way, bytes) = (flight.way, flight.wire_bytes());
         if !done {
-            let reason = if is_up {
-                Reason::SenderOff
+            let (phone, epoch) = if is_up {
+                (way.from.0, flight.epochs[0])
             } else {
-                Reason::ReceiverOff
+                (way.to.0, flight.epochs[1])
+            };
+            let reason = match (is_up, context.epoch(phone) == epoch) {
+                (_, true) => Reason::Moved,
+                (true, false) => Reason::SenderOff,
+                (false, false) => Reason::ReceiverOff,
             };
             self.remove(now, recorder, token, reason);
             None
@@ -254,9 +262,10 @@ impl<B> Network<B> {
         token: u32,
         stage: Stage,
     ) {
+        let is_sent = self.cut(context, token).is_none();
         let (now, flight) = (context.now(), &self.flights[token as usize]);
         let (way, bytes) = (flight.way, flight.wire_bytes());
-        let Some(relay) = self.relay.as_mut().filter(|_| is_sent(context, flight)) else {
+        let Some(relay) = self.relay.as_mut().filter(|_| is_sent) else {
             return context.push(now, Due::Crossing(token));
         };
         let Some(out_s) = relay.pass(stage, way, now, bytes) else {
@@ -303,15 +312,16 @@ impl<B> Network<B> {
         token: u32,
     ) -> Option<Arrived<B>> {
         let flight = &self.flights[token as usize];
-        let (way, [sent_in, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
-        let off_s = context.end_of_epoch(way.from.0, sent_in);
-        let unsent_s = off_s.filter(|&off_s| off_s < flight.out_s);
+        let (way, [_, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
+        let cut = self.cut(context, token);
+        let movers = self.movers.as_ref();
+        let is_met = movers.is_none_or(|movers| movers.is_met(token, way));
         let crossings = self.crossings.as_mut();
         let crossings = crossings.filter(|crossings| crossings.awaits(token));
-        let reason = if let Some(off_s) = unsent_s {
+        let reason = if let Some((cut_s, reason)) = cut {
             recorder.take_back(way.from, bytes);
-            recorder.cut_wait(flight.row, Direction::Up, off_s);
-            Reason::SenderOff
+            recorder.cut_wait(flight.row, Direction::Up, cut_s);
+            reason
         } else if flight.lost[0] {
             Reason::LinkLoss
         } else if let Some(crossings) = crossings {
@@ -322,6 +332,8 @@ impl<B> Network<B> {
             Reason::LinkLoss
         } else if !context.is_on(way.to.0) || context.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff
+        } else if !is_met {
+            Reason::Moved
         } else if !self.is_admitted(way, context.now()) {
             Reason::Unreachable
         } else {
@@ -367,8 +379,12 @@ impl<B> Network<B> {
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (context.now(), &self.flights[token as usize]);
+        let movers = self.movers.as_ref();
         if let Some(off_s) = context.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
             recorder.cut_wait(flight.row, Direction::Down, off_s);
+        } else if movers.is_some_and(|movers| !movers.is_met(token, flight.way)) {
+            self.remove(now, recorder, token, Reason::Moved);
+            return None;
         } else if !flight.lost[1] {
             recorder.receive(now, flight.way.to, flight.wire_bytes());
         }
@@ -403,23 +419,33 @@ impl<B> Network<B> {
         recorder: &mut Recorder,
         end_s: Seconds,
     ) {
-        for (phone, sleeper) in self.states.iter_mut().flat_map(RadioStates::all) {
-            sleeper.switch_off(end_s);
-            recorder.wake(phone, sleeper.tell());
+        for phone in 0..self.senders.len() as u32 {
+            if let Some(sleeper) = sleeper(&mut self.states, phone) {
+                sleeper.switch_off(end_s);
+                recorder.wake(phone, sleeper.tell());
+            }
         }
-        for (_, flight) in &self.flights {
-            let (from, out_s) = (flight.way.from, flight.out_s);
-            let off_s = context.end_of_epoch(from.0, flight.epochs[0]);
-            let left_s = off_s.map_or(end_s, |off_s| off_s.min(end_s));
-            if out_s.is_finite() && out_s > left_s {
-                recorder.take_back(from, flight.wire_bytes());
+        for (token, flight) in &self.flights {
+            let left_s = self
+                .cut(context, token as u32)
+                .map_or(end_s, |(cut_s, _)| cut_s);
+            if flight.out_s.is_finite() && flight.out_s > left_s.min(end_s) {
+                recorder.take_back(flight.way.from, flight.wire_bytes());
             }
         }
     }
-}
 
-/// Whether it was out of its sender's radio before that went off.
-fn is_sent<W: World, B>(context: &SimContext<W>, flight: &Flight<B>) -> bool {
-    let off_s = context.end_of_epoch(flight.way.from.0, flight.epochs[0]);
-    off_s.is_none_or(|off_s| off_s >= flight.out_s)
+    /// When its sender went off or left the network before it was out of the radio, if so, and which.
+    fn cut<W: World>(&self, context: &SimContext<W>, token: u32) -> Option<(Seconds, Reason)> {
+        let flight = &self.flights[token as usize];
+        let off_s = context.end_of_epoch(flight.way.from.0, flight.epochs[0]);
+        let movers = self.movers.as_ref();
+        let left_s = movers.and_then(|movers| movers.left_s(token, flight.way));
+        let first = match (off_s, left_s) {
+            (Some(off_s), Some(left_s)) if left_s < off_s => (left_s, Reason::Moved),
+            (Some(off_s), _) => (off_s, Reason::SenderOff),
+            (None, left_s) => (left_s?, Reason::Moved),
+        };
+        (first.0 < flight.out_s).then_some(first)
+    }
 }

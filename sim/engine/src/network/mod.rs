@@ -12,6 +12,7 @@ pub(crate) mod core_routes;
 pub(crate) mod crossings;
 pub(crate) mod forwarding;
 pub(crate) mod hops;
+pub(crate) mod movers;
 pub(crate) mod radio_states;
 pub(crate) mod reach;
 pub(crate) mod relay;
@@ -31,12 +32,14 @@ use crate::network::burst_loss::Chains;
 use crate::network::contacts::Contacts;
 use crate::network::crossings::Crossings;
 use crate::network::forwarding::{Forwarders, Passage};
+use crate::network::movers::Movers;
 use crate::network::radio_states::{sleeper, RadioStates};
 use crate::network::reach::Reach;
 use crate::network::relay::Relay;
 use crate::network::resequencer::{Resequencer, Way};
 use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
+use crate::plan::Attached;
 use crate::record::paths::ReachSummary;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::timeline::Row;
@@ -59,6 +62,8 @@ pub(crate) struct Network<B> {
     forwarders: Option<Forwarders>,
     /// None where no radio sleeps.
     states: Option<RadioStates>,
+    /// None where nobody changes networks.
+    movers: Option<Box<Movers>>,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
@@ -101,7 +106,7 @@ pub(crate) struct Arrived<B> {
 }
 
 impl<B> Network<B> {
-    /// An idle network of `phones` phones.
+    /// An idle network of `phones` phones, each with its first attachment.
     pub(crate) fn new(
         seed: u64,
         phones: u32,
@@ -109,6 +114,7 @@ impl<B> Network<B> {
         contacts: Contacts,
         (forwarders, states): (Option<Forwarders>, Option<RadioStates>),
         (reach, relay): (Option<Box<Reach>>, Option<Box<Relay>>),
+        attached: Attached,
     ) -> Self {
         let bursts = routes.bursts();
         Self {
@@ -118,7 +124,8 @@ impl<B> Network<B> {
             relay,
             contacts,
             resequencer: Resequencer::default(),
-            chains: Chains::new(seed, &bursts),
+            movers: attached.varies().then(|| Box::new(Movers::new(phones))),
+            chains: Chains::new(seed, &bursts, attached),
             forwarders,
             states,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
@@ -146,6 +153,10 @@ impl<B> Network<B> {
         let mut flight = Flight::new(way, datagram, row, epochs);
         if self.meet(way, context.now()) {
             self.launch_in_contact(context, recorder, flight);
+            return None;
+        }
+        if self.is_away(from) {
+            self.drop(context.now(), recorder, &flight, Reason::Moved);
             return None;
         }
         let route = self.routes.find(way, flight.wire_bytes());
@@ -318,7 +329,8 @@ impl<B> Network<B> {
         if let Some(reach) = &mut self.reach {
             reach.forget(phone);
         }
-        self.put_to_sleep(now, recorder, phone);
+        let reasons = [Reason::SenderOff, Reason::ReceiverOff];
+        self.put_to_sleep(now, recorder, phone, reasons);
         let Some(forwarders) = &mut self.forwarders else {
             return;
         };
@@ -333,14 +345,52 @@ impl<B> Network<B> {
         }
     }
 
-    /// A phone goes off, and with it what waits until its radio is awake.
-    fn put_to_sleep(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
+    /// A phone leaves its network at `now`: what waits for its radio to be awake is lost.
+    pub(crate) fn leave(&mut self, now: Seconds, recorder: &mut Recorder, phone: u32) {
+        if let Some(movers) = &mut self.movers {
+            movers.leave(phone, now);
+        }
+        if let Some(reach) = &mut self.reach {
+            reach.forget(phone);
+        }
+        self.put_to_sleep(now, recorder, phone, [Reason::Moved; 2]);
+    }
+
+    /// A phone joins another network; its number.
+    pub(crate) fn join(&mut self, now: Seconds, phone: u32, attachment: u32) -> u32 {
+        if let Some(movers) = &mut self.movers {
+            movers.join(phone, now);
+        }
+        if let Some(reach) = &mut self.reach {
+            reach.join(phone, attachment, now);
+        }
+        if let Some(states) = &mut self.states {
+            states.join(phone, attachment);
+        }
+        self.chains.join(phone, attachment);
+        self.routes.join(phone, attachment)
+    }
+
+    /// Whether a phone has no network now.
+    #[inline(always)]
+    fn is_away(&self, phone: u32) -> bool {
+        let movers = self.movers.as_ref();
+        movers.is_some_and(|movers| movers.is_away(phone))
+    }
+
+    /// A phone has no radio any more, and what waits until that is awake is lost, up and down.
+    fn put_to_sleep(
+        &mut self,
+        now: Seconds,
+        recorder: &mut Recorder,
+        phone: u32,
+        reasons: [Reason; 2],
+    ) {
         let Some(sleeper) = sleeper(&mut self.states, phone) else {
             return;
         };
         let waiting = sleeper.switch_off(now);
         recorder.wake(phone, sleeper.tell());
-        let reasons = [Reason::SenderOff, Reason::ReceiverOff];
         for (waiting, reason) in waiting.into_iter().zip(reasons) {
             for (token, _) in waiting {
                 self.remove(now, recorder, token, reason);

@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 use crate::network::core_routes::{Between, CoreRoutes};
 use crate::network::crossings::{Crossing, Crossings};
 use crate::network::resequencer::Way;
-use crate::plan::{Access, Backbone, Bursts, Core, Outage, Phones};
+use crate::plan::{Access, Attachments, Backbone, Bursts, Core, Outage};
 
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
@@ -20,6 +20,8 @@ pub(crate) struct Routes {
     bursts: Vec<Option<Bursts>>,
     /// By phone.
     places: Vec<Place>,
+    /// By attachment.
+    attachments: Vec<Place>,
     backbone: Backbone,
     /// None where the backbone alone lies between sites.
     core: Option<Box<CoreRoutes>>,
@@ -61,15 +63,16 @@ pub(crate) struct Route {
 }
 
 impl Routes {
-    /// Those of a plan.
+    /// Those of a plan of `phones` phones.
     pub(crate) fn new(
         access: &[Access],
-        phones: &Phones,
+        (phones, attachments): (usize, &Attachments),
         backbone: Backbone,
         outages: Vec<Outage>,
     ) -> Self {
-        let places = phones.access.iter().zip(&phones.site);
-        let place = |(&network, &site)| Place { network, site };
+        let places = attachments.access.iter().zip(&attachments.site);
+        let places = places.map(|(&network, &site)| Place { network, site });
+        let attachments: Vec<Place> = places.collect();
         let mut reorders: Vec<bool> = access.iter().map(|access| access.reorders).collect();
         if !reorders.contains(&true) {
             reorders.clear();
@@ -78,7 +81,8 @@ impl Routes {
             links: access.iter().map(AccessLink::new).collect(),
             reorders,
             bursts: access.iter().map(|access| access.bursts).collect(),
-            places: places.map(place).collect(),
+            places: attachments[..phones].to_vec(),
+            attachments,
             backbone,
             core: None,
             outages,
@@ -149,12 +153,19 @@ impl Routes {
         self.links[place.network as usize].latency_s + between_s
     }
 
-    /// How losses cluster in each phone's network; empty where they do in none.
+    /// A phone has another attachment from now on; the number of its network.
+    pub(crate) fn join(&mut self, phone: u32, attachment: u32) -> u32 {
+        let place = self.attachments[attachment as usize];
+        self.places[phone as usize] = place;
+        place.network
+    }
+
+    /// How losses cluster in each attachment's network; empty where they do in none.
     pub(crate) fn bursts(&self) -> Vec<Option<Bursts>> {
         if self.bursts.iter().all(Option::is_none) {
             return vec![];
         }
-        let networks = self.places.iter().map(|place| place.network as usize);
+        let networks = self.attachments.iter().map(|it| it.network as usize);
         networks.map(|network| self.bursts[network]).collect()
     }
 

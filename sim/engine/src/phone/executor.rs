@@ -342,6 +342,9 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
                 transport.command(request, now, out);
             }),
             Input::Timeout(layer) => self.feed_timeout(context, phone, at, layer),
+            Input::Network => self.ask_net(context, phone, at, |transport, now, out| {
+                transport.change_network(now, out);
+            }),
             Input::Round(round) => self.feed_round(context, recorder, phone, at, round),
         }
     }

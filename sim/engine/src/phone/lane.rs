@@ -71,6 +71,8 @@ pub(crate) enum Input<A: Application, T: Transport<A::Block>> {
     HandOver(NodeId, A::Block),
     /// A machine's timeout.
     Timeout(Layer),
+    /// The phone has joined another access network.
+    Network,
     /// Another round of a sender loop.
     Round(Round),
 }

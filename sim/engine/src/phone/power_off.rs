@@ -144,7 +144,7 @@ impl<'a> PowerOff<'a> {
             }
             Input::HandOver(to, block) => self.lose(block.message_id(), to, Reason::SenderOff),
             Input::Round(round) => self.loops.push(round.number),
-            Input::Net(_) | Input::Timeout(_) => {}
+            Input::Net(_) | Input::Timeout(_) | Input::Network => {}
         }
     }
 

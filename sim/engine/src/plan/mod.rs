@@ -7,6 +7,7 @@
 #[cfg(feature = "python")]
 pub(crate) mod columns;
 pub(crate) mod machine_config;
+pub mod moves;
 mod nats;
 mod wifi;
 
@@ -14,6 +15,7 @@ use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
 
+pub use self::moves::{Attached, Attachments, Moves};
 pub use self::nats::{HolePunching, Nat, Nats, Relay};
 pub use self::wifi::Wifi;
 
@@ -67,6 +69,8 @@ pub struct Plan {
     pub nats: Option<Nats>,
     /// What the relay can carry; none where it is a delay alone.
     pub relay: Option<Relay>,
+    /// Phones that change their access network; none where none does (hybrid).
+    pub moves: Option<Moves>,
 }
 
 /// What one phone model's operations cost; arrays run over `Operation::ALL`, then the scenario's own.
@@ -282,6 +286,16 @@ impl Profile {
 }
 
 impl Plan {
+    /// Where each phone is at any time.
+    pub(crate) fn attachments(&self) -> Attachments {
+        Attachments::new(&self.phones, self.moves.as_ref())
+    }
+
+    /// Which of them phones have, at the beginning.
+    pub(crate) fn attached(&self) -> Attached {
+        Attached::new(self.moves.as_ref(), self.phones.access.len())
+    }
+
     /// How much the receive buffer of a phone's socket holds, by profile.
     pub(crate) fn socket_buffers_bytes(&self) -> impl Iterator<Item = u64> + '_ {
         let asked_bytes = self.transport.options.socket_buffer_bytes;

@@ -202,6 +202,11 @@ impl Accountant {
         self.radios[phone as usize] = State::ASLEEP;
     }
 
+    /// Phone `phone` is on that access network from now on.
+    pub fn join(&mut self, phone: u32, network: u32) {
+        self.phones.access[phone as usize] = network;
+    }
+
     /// Joules by component, had the run ended at `end_s`.
     pub fn spent_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
         let mut spent_j = self.spent_j;

@@ -235,6 +235,21 @@ impl Recorder {
         self.record_phone(now, phone, EventKind::PhoneOff);
     }
 
+    /// `phone` leaves its access network at `now`, and that radio is off.
+    pub(crate) fn leave_network(&mut self, now: Seconds, phone: u32) {
+        if let Some(energy) = &mut self.energy {
+            energy.switch_off(phone, now);
+        }
+        self.count(Tally::NetworkChanges);
+    }
+
+    /// It has joined another.
+    pub(crate) fn join_network(&mut self, phone: u32, network: u32) {
+        if let Some(energy) = &mut self.energy {
+            energy.join(phone, network);
+        }
+    }
+
     /// What phones spend until `end_s`, joules by component; empty without accounts.
     pub(crate) fn energy_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
         let accountant = self.energy.as_ref();

@@ -72,6 +72,8 @@ named_enum! {
         ContactBytes = "contact_bytes",
         /// Bytes that access networks carried, with all headers.
         AccessBytes = "access_bytes",
+        /// How often phones left an access network for another.
+        NetworkChanges = "network_changes",
     }
 }
 

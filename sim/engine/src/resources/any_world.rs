@@ -87,6 +87,14 @@ impl World for AnyWorld {
         either!(self, world => world.set_on(phone, on));
     }
 
+    fn leave(&mut self, phone: NodeId) {
+        either!(self, world => world.leave(phone));
+    }
+
+    fn join(&mut self, phone: NodeId, attachment: u32) {
+        either!(self, world => world.join(phone, attachment));
+    }
+
     #[inline(always)]
     fn prefetch(&self, phone: NodeId) {
         either!(self, world => world.prefetch(phone));

@@ -16,7 +16,7 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 use crate::base::event_queue::EventQueue;
 use crate::base::prefetch::prefetch;
 use crate::base::rng::Stream;
-use crate::plan::{Access, Plan, Profile};
+use crate::plan::{Access, Attached, Plan, Profile};
 use crate::resources::capacity::Capacity;
 use crate::resources::computers::Computers;
 use crate::resources::max_min::Claim;
@@ -47,6 +47,9 @@ pub struct Hybrid {
     /// None where all rates are constant.
     varying: Option<VaryingLinks>,
     waits: QueueDelays,
+    attached: Attached,
+    /// By attachment; empty where nobody moves.
+    lines: Vec<[Line; 2]>,
 }
 
 /// What a phone has, side by side: a datagram's end is soon followed by the work that it makes.
@@ -77,6 +80,7 @@ impl Hybrid {
     pub fn new(plan: &Plan) -> Self {
         let lines: Vec<[Line; 2]> = plan.access.iter().map(lines).collect();
         let (access, profiles) = (&plan.phones.access, &plan.phones.profile);
+        let lines_of = |access: &[u32]| access.iter().map(|&it| lines[it as usize]).collect();
         let phone = |(number, (&access, &profile)): (u32, (&u32, &u32))| Phone {
             lines: lines[access as usize],
             cores: plan.profiles[profile as usize].cores,
@@ -90,7 +94,8 @@ impl Hybrid {
         };
         let has_rates = plan.access.iter().zip(&lines).all(has_rates);
         assert!(has_rates, "a radio without a rate");
-        let sites = plan.phones.site.iter().zip(access);
+        let attachments = plan.attachments();
+        let sites = attachments.site.iter().zip(&attachments.access);
         let sites = sites.map(|(&site, &access)| {
             let [up, down] = lines[access as usize];
             let given = &plan.access[access as usize];
@@ -103,6 +108,11 @@ impl Hybrid {
             looks: EventQueue::new(),
             happened: VecDeque::new(),
             medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
+            attached: plan.attached(),
+            lines: match plan.moves {
+                None => vec![],
+                Some(_) => lines_of(&attachments.access),
+            },
             wifi: Wifi::new(plan),
             varying: VaryingLinks::new(plan),
             waits: QueueDelays::new(plan.trace.mode == "work"),
@@ -164,11 +174,16 @@ impl Hybrid {
     }
 
     /// Gives a datagram to a queue of an access point of 802.11.
-    fn queue_on_wifi(&mut self, phone: u32, direction: Direction, datagram: (u32, u32)) -> Carried {
+    fn queue_on_wifi(
+        &mut self,
+        attachment: u32,
+        direction: Direction,
+        datagram: (u32, u32),
+    ) -> Carried {
         let (Some(wifi), waits) = (&mut self.wifi, &mut self.waits) else {
             unreachable!("the phone is on one");
         };
-        let (taken, look) = wifi.push((phone, direction), self.now_s, datagram, waits);
+        let (taken, look) = wifi.push((attachment, direction), self.now_s, datagram, waits);
         if let Some(look) = look {
             look_at_site(&mut self.looks, look);
         }
@@ -181,19 +196,26 @@ impl Hybrid {
 
     /// What a phone was doing when it went off fails.
     fn cut_off(&mut self, phone: u32) {
+        let works = self.stop_work(phone);
+        let works = works.into_iter().map(|token| Happening::Work(token, false));
+        self.happened.extend(works);
+        self.empty_queues(phone);
+    }
+
+    /// What a phone was sending and receiving fails.
+    fn empty_queues(&mut self, phone: u32) {
         let now = self.now_s;
         let radios = &mut self.phones[phone as usize].radios;
         radios.iter_mut().for_each(|radio| radio.clear(now));
-        let works = self.stop_work(phone);
-        let looks = &mut self.looks;
+        let (looks, attachment) = (&mut self.looks, self.attached.of(phone));
         let again = |look| look_at_site(looks, look);
-        let mut hops = self.medium.clear(phone, now, &mut self.waits, again);
+        let waits = &mut self.waits;
+        let mut hops = self.medium.clear(attachment, now, waits, again);
         if let Some(wifi) = &mut self.wifi {
-            hops.extend(wifi.clear(phone));
+            hops.extend(wifi.clear(attachment));
         }
-        let works = works.into_iter().map(|token| Happening::Work(token, false));
         let hops = hops.into_iter().map(|token| Happening::Hop(token, false));
-        self.happened.extend(works.chain(hops));
+        self.happened.extend(hops);
     }
 
     /// Takes the work of a phone from the cores that it uses, which others may have for themselves.
@@ -230,16 +252,18 @@ impl Carrier for Hybrid {
             Hop::Down(phone) => (phone, Direction::Down),
             _ => unreachable!("a datagram takes one queue after the other"),
         };
-        if self.wifi.as_ref().is_some_and(|wifi| wifi.has(phone)) {
-            return self.queue_on_wifi(phone, direction, (token, wire_bytes));
+        let attachment = self.attached.of(phone);
+        if self.wifi.as_ref().is_some_and(|wifi| wifi.has(attachment)) {
+            return self.queue_on_wifi(attachment, direction, (token, wire_bytes));
         }
-        if let Some(queue) = self.medium.queue(phone, direction) {
+        if let Some(queue) = self.medium.queue(attachment, direction) {
             return self.queue_on_site(queue, direction, (token, wire_bytes));
         }
         let state = &mut self.phones[phone as usize];
         let line = state.lines[direction as usize];
         let radio = &mut state.radios[direction as usize];
-        let link = self.varying.as_mut().and_then(|links| links.of_mut(phone));
+        let links = self.varying.as_mut();
+        let link = links.and_then(|links| links.of_mut(attachment));
         let turn = match link {
             None => radio.pass(line, self.now_s, wire_bytes),
             Some(link) => link.pass((radio, line), direction, self.now_s, wire_bytes),
@@ -343,18 +367,28 @@ impl World for Hybrid {
         }
     }
 
+    fn leave(&mut self, NodeId(phone): NodeId) {
+        self.empty_queues(phone);
+    }
+
+    fn join(&mut self, NodeId(phone): NodeId, attachment: u32) {
+        self.phones[phone as usize].lines = self.lines[attachment as usize];
+        self.attached.join(phone, attachment);
+    }
+
     fn has_room(&self, phone: NodeId, wire_bytes: u32) -> bool {
-        if let Some(wifi) = self.wifi.as_ref().filter(|wifi| wifi.has(phone.0)) {
-            return wifi.has_room(phone.0, Direction::Up, wire_bytes);
+        let attachment = self.attached.of(phone.0);
+        if let Some(wifi) = self.wifi.as_ref().filter(|wifi| wifi.has(attachment)) {
+            return wifi.has_room(attachment, Direction::Up, wire_bytes);
         }
         let (now, up) = (self.now_s, Direction::Up as usize);
-        match self.medium.queue(phone.0, Direction::Up) {
+        match self.medium.queue(attachment, Direction::Up) {
             Some(queue) => self.medium.has_room(queue, now, wire_bytes),
             None => {
                 let state = &self.phones[phone.0 as usize];
                 let (radio, line) = (&state.radios[up], state.lines[up]);
-                let link = self.varying.as_ref().and_then(|links| links.of(phone.0));
-                match link {
+                let links = self.varying.as_ref();
+                match links.and_then(|links| links.of(attachment)) {
                     None => radio.has_room(line, now, wire_bytes),
                     Some(link) => link.has_room((radio, line), Direction::Up, now, wire_bytes),
                 }
@@ -363,8 +397,9 @@ impl World for Hybrid {
     }
 
     fn out_s(&self, phone: NodeId) -> Option<Seconds> {
-        let has_wifi = self.wifi.as_ref().is_some_and(|wifi| wifi.has(phone.0));
-        let is_known = !has_wifi && self.medium.queue(phone.0, Direction::Up).is_none();
+        let attachment = self.attached.of(phone.0);
+        let has_wifi = self.wifi.as_ref().is_some_and(|wifi| wifi.has(attachment));
+        let is_known = !has_wifi && self.medium.queue(attachment, Direction::Up).is_none();
         let radios = &self.phones[phone.0 as usize].radios;
         is_known.then(|| radios[Direction::Up as usize].out_s())
     }

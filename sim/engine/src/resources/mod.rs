@@ -106,6 +106,16 @@ pub trait World: Carrier + Spender {
     /// Turns a phone off, which fails what it was doing, or on.
     fn set_on(&mut self, phone: NodeId, on: bool);
 
+    /// A phone has no access network any more: datagrams that were in its queues fail.
+    fn leave(&mut self, _phone: NodeId) {
+        unreachable!("nobody moves in this world");
+    }
+
+    /// It has this attachment from now on, as the plan numbers them.
+    fn join(&mut self, _phone: NodeId, _attachment: u32) {
+        unreachable!("nobody moves in this world");
+    }
+
     /// Lets the processor fetch what is kept of a phone.
     fn prefetch(&self, _phone: NodeId) {}
 

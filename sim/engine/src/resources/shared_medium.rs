@@ -25,7 +25,7 @@ use crate::resources::radio::{has_room, Direction, Line, QUEUE_S};
 #[derive(Debug, Default)]
 pub struct SharedMedium {
     sites: Vec<Site>,
-    /// By phone, its place among the queues; [`NOWHERE`] without a limit. Empty without any.
+    /// By attachment, its place among the queues; [`NOWHERE`] without a limit. Empty without any.
     places: Vec<u32>,
     /// Up and down of each place.
     queues: Vec<Queue>,
@@ -70,11 +70,12 @@ pub struct SiteLook {
 }
 
 impl SharedMedium {
-    /// The air of sites of these capacities in bytes per second, 0 for no limit; `phones` are the
-    /// site and the lines up and down of each, and whether their queues hold shares of the site.
+    /// The air of sites of these capacities in bytes per second, 0 for no limit;
+    /// `attachments` are the site and the lines up and down of each, and whether their queues hold
+    /// shares of the site.
     pub fn new(
         capacities_bytes_per_s: &[f64],
-        phones: impl Iterator<Item = (u32, [(Line, bool); 2])>,
+        attachments: impl Iterator<Item = (u32, [(Line, bool); 2])>,
     ) -> Self {
         if capacities_bytes_per_s
             .iter()
@@ -89,7 +90,7 @@ impl SharedMedium {
         };
         let sites: Vec<Site> = capacities_bytes_per_s.iter().map(site).collect();
         let (mut places, mut queues) = (Vec::new(), Vec::new());
-        for (site, lines) in phones {
+        for (site, lines) in attachments {
             if sites[site as usize].capacity_bytes_per_s == 0.0 {
                 places.push(NOWHERE);
                 continue;
@@ -106,9 +107,9 @@ impl SharedMedium {
         }
     }
 
-    /// The queue of a phone on a site with a limit; none on another.
-    pub fn queue(&self, phone: u32, direction: Direction) -> Option<u32> {
-        let place = *self.places.get(phone as usize)?;
+    /// The queue of a phone on a site with a limit, by its attachment; none on another.
+    pub fn queue(&self, attachment: u32, direction: Direction) -> Option<u32> {
+        let place = *self.places.get(attachment as usize)?;
         (place != NOWHERE).then(|| place + direction as u32)
     }
 
@@ -158,16 +159,16 @@ impl SharedMedium {
         Some(out.token)
     }
 
-    /// Empties a phone's queues; what was in them is named. Looks that have to be taken from now on
+    /// Empties the queues of an attachment; what was in them is named. Looks that have to be taken from now on
     /// are told to `again`.
     pub fn clear(
         &mut self,
-        phone: u32,
+        attachment: u32,
         now: Seconds,
         waits: &mut QueueDelays,
         mut again: impl FnMut(SiteLook),
     ) -> Vec<u32> {
-        let Some(up) = self.queue(phone, Direction::Up) else {
+        let Some(up) = self.queue(attachment, Direction::Up) else {
             return vec![];
         };
         let site = self.queues[up as usize].site;

@@ -304,6 +304,7 @@ pub fn plan(count: usize) -> Plan {
         energy: None,
         nats: None,
         relay: None,
+        moves: None,
     }
 }
 

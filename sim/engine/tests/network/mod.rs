@@ -1,6 +1,7 @@
 //! What lies between phones: their radios, ways, contacts and sockets.
 
 mod forwarding;
+mod moves;
 mod outages;
 mod paths;
 mod proximity;

@@ -12,13 +12,16 @@ use std::collections::VecDeque;
 use pocketsim_protocols::contract::Seconds;
 
 use crate::network::radio_states::rrc::{Listens, Rrc};
-use crate::plan::Plan;
+use crate::plan::{Attached, Plan};
 use crate::record::energy::Wake;
 use crate::resources::radio::{Direction, Line};
 use crate::resources::Carried;
 
-/// The radios of a run that sleep, by phone; none where a network's are always awake.
-pub(crate) struct RadioStates(Vec<Option<Box<Sleeper>>>);
+/// The radios of a run that sleep, by attachment; none where a network's are always awake.
+pub(crate) struct RadioStates {
+    sleepers: Vec<Option<Box<Sleeper>>>,
+    attached: Attached,
+}
 
 /// A phone whose radio sleeps.
 pub(crate) struct Sleeper {
@@ -56,12 +59,13 @@ pub(crate) struct Entry {
 impl RadioStates {
     /// Those of a plan; none without any.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let sleeper = |(phone, &network): (u32, &u32)| {
+        let attachments = plan.attachments();
+        let sleeper = |(attachment, &network): (u32, &u32)| {
             let access = &plan.access[network as usize];
             let line = Line::new(access.up_bytes_per_s, access.up_queue_bytes);
             access.states.map(|law| {
                 Box::new(Sleeper {
-                    rrc: Rrc::new(law, plan.seed, phone),
+                    rrc: Rrc::new(law, plan.seed, attachment),
                     gates: Default::default(),
                     heard_s: 0.0,
                     room_bytes: line.queue_bytes,
@@ -69,24 +73,24 @@ impl RadioStates {
                 })
             })
         };
-        let sleepers: Vec<_> = (0..).zip(&plan.phones.access).map(sleeper).collect();
-        sleepers
-            .iter()
-            .any(Option::is_some)
-            .then_some(Self(sleepers))
+        let sleepers: Vec<_> = (0..).zip(&attachments.access).map(sleeper).collect();
+        sleepers.iter().any(Option::is_some).then(|| Self {
+            sleepers,
+            attached: plan.attached(),
+        })
     }
 
-    /// All of them, with their phones.
-    pub(crate) fn all(&mut self) -> impl Iterator<Item = (u32, &mut Sleeper)> {
-        let sleepers = (0..).zip(&mut self.0);
-        sleepers.filter_map(|(phone, sleeper)| Some((phone, sleeper.as_deref_mut()?)))
+    /// A phone has another attachment from now on.
+    pub(crate) fn join(&mut self, phone: u32, attachment: u32) {
+        self.attached.join(phone, attachment);
     }
 }
 
 /// The radio of a phone, if it sleeps.
 #[inline(always)]
 pub(crate) fn sleeper(states: &mut Option<RadioStates>, phone: u32) -> Option<&mut Sleeper> {
-    states.as_mut()?.0[phone as usize].as_deref_mut()
+    let states = states.as_mut()?;
+    states.sleepers[states.attached.of(phone) as usize].as_deref_mut()
 }
 
 impl Sleeper {

@@ -9,8 +9,8 @@
 //! Peers of transports that do not coordinate know each phone's address from elsewhere, and the ports
 //! of those that have one for all peers; what a symmetric NAT chose for a peer, that peer knows once it
 //! was heard. Of transports that coordinate both have to be heard or [punched](Punching) for, unless
-//! one has a public address. Phones of one site use private addresses, and a phone that goes off
-//! leaves no binding behind. What deliberately does not live here: relays, which every NAT lets phones
+//! one has a public address. Phones of one site use private addresses, and a phone that goes off or
+//! moves leaves no binding behind. What deliberately does not live here: relays, which every NAT lets phones
 //! dial, and contacts.
 
 pub(crate) mod nat;
@@ -29,6 +29,8 @@ use crate::plan::{Nat, Plan};
 pub(crate) struct Reach {
     /// By phone.
     ends: Vec<End>,
+    /// By attachment, its class, site and network.
+    attachments: Vec<(NatClass, u32, u32)>,
     /// By number of the access network.
     nats: Vec<Nat>,
     /// By phone and peer.
@@ -44,6 +46,8 @@ struct End {
     network: u32,
     /// Its port, where all peers have the same.
     mapping: Option<Lease>,
+    /// Since when it has its address.
+    joined_s: Seconds,
 }
 
 /// What the NAT of a phone keeps for a peer.
@@ -58,18 +62,33 @@ impl Reach {
     /// Of a plan whose phones are behind NATs; none of one that says nothing of them.
     pub(crate) fn new(plan: &Plan) -> Option<Box<Self>> {
         let nats = plan.nats.as_ref()?;
-        let places = plan.phones.site.iter().zip(&plan.phones.access);
-        let end = |(&class, (&site, &network)): (&u32, (&u32, &u32))| End {
-            class: NatClass::ALL[class as usize],
+        let all = plan.attachments();
+        let none = Vec::new();
+        let further = plan.moves.as_ref().map_or(&none, |moves| &moves.nat_class);
+        let classes = nats.classes.iter().chain(further);
+        let classes = classes.map(|&class| NatClass::ALL[class as usize]);
+        let places = all.site.into_iter().zip(all.access);
+        let attachments = classes.zip(places);
+        let attachments: Vec<_> = attachments
+            .map(|(class, (site, network))| (class, site, network))
+            .collect();
+        let end = |&(class, site, network)| End {
+            class,
             site,
             network,
             mapping: None,
+            joined_s: 0.0,
         };
         let coordinates =
             plan.transport.mode.starts_with("quic") && plan.transport.options.relay_first;
         let punching = || Punching::new(plan.seed, nats.hole_punching.clone());
         Some(Box::new(Self {
-            ends: nats.classes.iter().zip(places).map(end).collect(),
+            ends: attachments
+                .iter()
+                .take(nats.classes.len())
+                .map(end)
+                .collect(),
+            attachments,
             nats: nats.access.clone(),
             bindings: BTreeMap::new(),
             punching: coordinates.then(punching),
@@ -121,6 +140,21 @@ impl Reach {
         }
     }
 
+    /// A phone has joined another network at `now`: nobody's NAT has let its new address in yet.
+    pub(crate) fn join(&mut self, phone: u32, attachment: u32, now: Seconds) {
+        let (class, site, network) = self.attachments[attachment as usize];
+        self.ends[phone as usize] = End {
+            class,
+            site,
+            network,
+            mapping: None,
+            joined_s: now,
+        };
+        if let Some(punching) = &mut self.punching {
+            punching.join(phone);
+        }
+    }
+
     /// Whether two phones share a site, in which they use private addresses.
     fn are_local(&self, one: u32, other: u32) -> bool {
         let [one, other] = [one, other].map(|phone| &self.ends[phone as usize]);
@@ -141,7 +175,8 @@ impl Reach {
         let mapped_s = end.mapping.map_or(0.0, |mapping| mapping.since_s);
         let kept = self.bindings.get(&(from, to));
         // A port that is gone took all that was kept for peers with it.
-        let kept = kept.filter(|binding| binding.lease.since_s >= mapped_s);
+        let begun_s = mapped_s.max(self.ends[to as usize].joined_s);
+        let kept = kept.filter(|binding| binding.lease.since_s >= begun_s);
         let binding = Binding {
             lease: Lease::send(kept.map(|binding| binding.lease), nat, at),
             known_s: kept.map_or(Seconds::NAN, |binding| binding.known_s),
@@ -165,8 +200,9 @@ impl Reach {
         let is_mapped =
             end.class.maps_by_peer() || end.mapping.is_some_and(|it| it.lasts(nat, now));
         let mapped_s = end.mapping.map_or(0.0, |mapping| mapping.since_s);
+        let begun_s = mapped_s.max(self.ends[peer as usize].joined_s);
         let lasts =
-            |binding: &Binding| binding.lease.since_s >= mapped_s && binding.lease.lasts(nat, now);
+            |binding: &Binding| binding.lease.since_s >= begun_s && binding.lease.lasts(nat, now);
         let binding = || self.bindings.get(&(phone, peer));
         is_mapped && (end.class == NatClass::FullCone || binding().is_some_and(lasts))
     }

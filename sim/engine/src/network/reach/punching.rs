@@ -2,7 +2,7 @@
 //!
 //! Each pair draws once whether it works, which classes that cannot never do, and for each attempt how
 //! long it takes. An attempt begins with the first direct datagram that does not pass, and again when a
-//! way that was open is not any more; a pair that failed fails for good. What deliberately does not
+//! way that was open is not any more; a pair that failed fails for good, unless one of it moves. What deliberately does not
 //! live here: what NATs let pass without it.
 
 use std::collections::BTreeMap;
@@ -36,9 +36,14 @@ struct Pair {
 
 #[derive(Clone, Copy)]
 enum State {
-    Trying { since_s: Seconds, until_s: Seconds },
+    Trying {
+        since_s: Seconds,
+        until_s: Seconds,
+    },
     Opened,
     Failed,
+    /// One of the two has another network since.
+    Moved,
 }
 
 impl Punching {
@@ -73,6 +78,10 @@ impl Punching {
         });
         match pair.state {
             State::Opened => pair.begin(law, now),
+            State::Moved => {
+                pair.works = pair.stream.uniform() < law.success && allows;
+                pair.begin(law, now);
+            }
             State::Trying { until_s, .. } if until_s <= now => {
                 self.end_attempt(key);
                 return self.pairs[&key].works.then_some(until_s);
@@ -80,6 +89,15 @@ impl Punching {
             State::Trying { .. } | State::Failed => {}
         }
         None
+    }
+
+    /// A phone has joined another network: of each of its pairs it is open again whether that works.
+    pub(crate) fn join(&mut self, phone: u32) {
+        let its = self
+            .pairs
+            .iter_mut()
+            .filter(|(pair, _)| pair.0 == phone || pair.1 == phone);
+        its.for_each(|(_, pair)| pair.state = State::Moved);
     }
 
     /// What came of it until `end_s`, when the run ends.
@@ -99,7 +117,7 @@ impl Punching {
     fn close(&mut self, end_s: Seconds) {
         let is_over = |pair: &Pair| match pair.state {
             State::Trying { until_s, .. } => until_s <= end_s,
-            State::Opened | State::Failed => false,
+            State::Opened | State::Failed | State::Moved => false,
         };
         let over: Vec<_> = self
             .pairs

@@ -78,6 +78,7 @@ impl Upkeeps {
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || plan.nats.is_some()
+            || plan.moves.is_some()
             || !plan.proximity.time_s.is_empty();
         let ticks = plan.transport.options.timer_tick_s > 0.0;
         let varies: Vec<bool> = plan.access.iter().map(|one| ticks || varies(one)).collect();

@@ -16,11 +16,11 @@ use crate::resources::radio::{has_room, Direction, Line, Radio, Turn};
 use crate::resources::rates::curve::RateCurve;
 use crate::resources::rates::interruptions::Interruptions;
 
-/// The links of a run whose rates vary, by phone; none for others.
+/// The links of a run whose rates vary, by attachment; none for others.
 #[derive(Debug)]
 pub struct VaryingLinks(Vec<Option<Box<VaryingLink>>>);
 
-/// The link of one phone.
+/// The link of one attachment.
 #[derive(Debug)]
 pub struct VaryingLink {
     /// Up and down.
@@ -32,9 +32,9 @@ impl VaryingLinks {
     /// Those of a plan; none without any.
     pub fn new(plan: &Plan) -> Option<Self> {
         let curves: Vec<_> = plan.access.iter().map(curves).collect();
-        let link = |(phone, &network): (u32, &u32)| {
+        let link = |(attachment, &network): (u32, &u32)| {
             let network = network as usize;
-            let interruptions = Interruptions::new(&plan.access[network], plan.seed, phone);
+            let interruptions = Interruptions::new(&plan.access[network], plan.seed, attachment);
             let varies = curves[network].is_some() || interruptions.is_some();
             let given = curves[network].clone();
             varies.then(|| {
@@ -44,18 +44,18 @@ impl VaryingLinks {
                 })
             })
         };
-        let links: Vec<_> = (0..).zip(&plan.phones.access).map(link).collect();
+        let links: Vec<_> = (0..).zip(&plan.attachments().access).map(link).collect();
         links.iter().any(Option::is_some).then_some(Self(links))
     }
 
-    /// That of a phone, if its rate varies.
-    pub fn of(&self, phone: u32) -> Option<&VaryingLink> {
-        self.0[phone as usize].as_deref()
+    /// That of an attachment, if its rate varies.
+    pub fn of(&self, attachment: u32) -> Option<&VaryingLink> {
+        self.0[attachment as usize].as_deref()
     }
 
     /// The same, to give it something.
-    pub fn of_mut(&mut self, phone: u32) -> Option<&mut VaryingLink> {
-        self.0[phone as usize].as_deref_mut()
+    pub fn of_mut(&mut self, attachment: u32) -> Option<&mut VaryingLink> {
+        self.0[attachment as usize].as_deref_mut()
     }
 }
 

@@ -137,6 +137,14 @@ impl World for Joined {
         self.hybrid.set_on(phone, on);
     }
 
+    fn leave(&mut self, phone: NodeId) {
+        self.hybrid.leave(phone);
+    }
+
+    fn join(&mut self, phone: NodeId, attachment: u32) {
+        self.hybrid.join(phone, attachment);
+    }
+
     #[inline(always)]
     fn prefetch(&self, phone: NodeId) {
         self.hybrid.prefetch(phone);

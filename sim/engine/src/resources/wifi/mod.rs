@@ -32,7 +32,7 @@ pub struct Wifi {
     airs: Vec<Option<Air>>,
     /// By cell, its access network.
     networks: Vec<u32>,
-    /// By phone.
+    /// By attachment.
     places: Vec<Place>,
     /// By cell, the number of its site.
     sites: Vec<u32>,
@@ -42,7 +42,7 @@ pub struct Wifi {
     outcome: Outcome,
 }
 
-/// A phone's cell, [`NOWHERE`] without one, and its number there.
+/// The cell of an attachment, [`NOWHERE`] without one, and its number there.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     cell: u32,
@@ -74,8 +74,9 @@ impl Wifi {
             cell_of_site: vec![NOWHERE; plan.sites.capacity_bytes_per_s.len()],
             outcome: Outcome::default(),
         };
-        let phones = plan.phones.site.iter().zip(&plan.phones.access);
-        for (phone, (&site, &network)) in phones.enumerate() {
+        let attachments = plan.attachments();
+        let networks = attachments.site.iter().zip(&attachments.access);
+        for (number, (&site, &network)) in networks.enumerate() {
             let place = match this.airs[network as usize] {
                 None => Place {
                     cell: NOWHERE,
@@ -83,7 +84,7 @@ impl Wifi {
                 },
                 Some(air) => {
                     let cell = this.cell_at(plan.seed, site, network);
-                    let rate = air.phy.rate(plan.phones.mcs[phone]);
+                    let rate = air.phy.rate(attachments.mcs[number]);
                     let phone = this.cells[cell as usize].add(rate);
                     Place { cell, phone }
                 }
@@ -93,14 +94,14 @@ impl Wifi {
         Some(Box::new(this))
     }
 
-    /// Whether a phone is on one of these access points.
-    pub fn has(&self, phone: u32) -> bool {
-        self.places[phone as usize].cell != NOWHERE
+    /// Whether an attachment is to one of these access points.
+    pub fn has(&self, attachment: u32) -> bool {
+        self.places[attachment as usize].cell != NOWHERE
     }
 
     /// Whether there is room for a datagram.
-    pub fn has_room(&self, phone: u32, direction: Direction, wire_bytes: u32) -> bool {
-        let place = self.places[phone as usize];
+    pub fn has_room(&self, attachment: u32, direction: Direction, wire_bytes: u32) -> bool {
+        let place = self.places[attachment as usize];
         let packets = frame_queue::packets(wire_bytes);
         let cell = &self.cells[place.cell as usize];
         cell.has_room(self.air(place.cell), place.phone, direction, packets)
@@ -109,15 +110,15 @@ impl Wifi {
     /// Gives a datagram to a queue: whether there was room, and when to look at its cell again.
     pub fn push(
         &mut self,
-        (phone, direction): (u32, Direction),
+        (attachment, direction): (u32, Direction),
         now: Seconds,
         (token, wire_bytes): (u32, u32),
         waits: &mut QueueDelays,
     ) -> (bool, Option<SiteLook>) {
-        if !self.has_room(phone, direction, wire_bytes) {
+        if !self.has_room(attachment, direction, wire_bytes) {
             return (false, None);
         }
-        let place = self.places[phone as usize];
+        let place = self.places[attachment as usize];
         let air = *self.air(place.cell);
         let cell = &mut self.cells[place.cell as usize];
         let queue = (place.phone, direction);
@@ -152,9 +153,9 @@ impl Wifi {
         self.cell_of_site[site as usize] != NOWHERE
     }
 
-    /// A phone goes off: the datagrams that were from it and for it.
-    pub fn clear(&mut self, phone: u32) -> Vec<u32> {
-        let place = self.places[phone as usize];
+    /// A phone goes off or leaves: the datagrams that were from it and for it.
+    pub fn clear(&mut self, attachment: u32) -> Vec<u32> {
+        let place = self.places[attachment as usize];
         match place.cell {
             NOWHERE => vec![],
             cell => self.cells[cell as usize].clear(place.phone),
