@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT, SCENARIO
@@ -41,14 +45,14 @@ def environment():
 
 
 @contextmanager
-def viewing(folder, *arguments):
+def viewing(folder, *arguments, **variables):
     """Yield the process and the address that it prints."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     # A shell that starts jobs in the background leaves them deaf to Ctrl-C.
     with subprocess.Popen(
         [*command("view"), *arguments],
         cwd=folder,
-        env=environment(),
+        env={**environment(), **variables},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - one thread
         **pipes,
     ) as process:
@@ -130,6 +134,40 @@ def test_ctrl_c_ends_it_quietly(folder):
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=60)
     assert (process.returncode, out, said) == (0, "", "Ctrl-C ends it.\n")
+
+
+def test_a_browser_is_started_without_the_token(folder, browser, tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    fake = tmp_path / "fake browser"
+    fake.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{told}'\n")
+    fake.chmod(0o700)
+    variables = {"BROWSER": f"'{fake}' %s", "TMPDIR": str(temporary)}
+    with viewing(folder, "runs", "--open", **variables) as (process, address):
+        root, _, token = address.partition("?token=")
+        with os.fdopen(os.open(told, os.O_RDONLY | os.O_NONBLOCK)) as arguments:
+            assert select.select([arguments], [], [], 60)[0], "no browser was started"
+            (opened,) = arguments.read().splitlines()
+        assert token not in opened
+        path = Path(unquote(urlsplit(opened).path))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(opened)
+        page.wait_for_url(root)
+        expect(page.locator(".js-plotly-plot")).to_have_count(1)
+        page.get_by_role("link", name=re.compile("^udp-100B-8ps-")).click()
+        expect(page.locator(".js-plotly-plot")).to_have_count(2)
+        context.close()
+
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize(
