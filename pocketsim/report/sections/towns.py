@@ -55,7 +55,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
 
 def figures_table(runs: Sequence[Run]) -> Markup:
     """Return the metrics of one scenario's runs, a column each, as HTML."""
-    head = ["", *run_names(runs), "unit", "meaning"]
+    head = ["metric", *run_names(runs), "unit", "meaning"]
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, names in METRICS.items():

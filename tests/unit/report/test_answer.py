@@ -10,7 +10,7 @@ import pytest
 
 import pocketsim as ps
 from pocketsim import testing
-from pocketsim.report import write_report
+from pocketsim.report import page_layout, write_report
 from pocketsim.report.answer import finding, limits, numbers, opening
 from pocketsim.report.charts import grids
 from pocketsim.report.runs import choice
@@ -232,6 +232,14 @@ def test_the_page_begins_with_the_answer(tmp_path):
     assert order == sorted(order)
     assert main.index("What limits this.") < main.index('id="success"')
     assert re.findall(r'<h2 id="([\w-]+)"', html)[0] == "answer"
+
+
+def test_the_first_chart_says_what_its_thin_lines_are(tmp_path):
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((3.0, 0.0), (9.0, 0.5))]
+    page = page_layout.arranged(load(paths))
+    (first, *_) = page.charts
+    assert first.caption.startswith("stored over sent; thin, with triangles: in flight at the end;")
+    assert first.chart.layout.xaxis.title.text == "rate asked for, 1/s"
 
 
 def test_an_axis_of_small_shares_holds_every_line_with_its_intervals(tmp_path):
