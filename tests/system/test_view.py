@@ -18,6 +18,8 @@ import pytest
 from conftest import ROOT, SCENARIO
 from playwright.sync_api import expect, sync_playwright
 
+from pocketsim.report.charts import theme
+from pocketsim.report.html.page import Page
 from support.skipping import skip
 
 expect.set_options(timeout=30_000)
@@ -88,7 +90,10 @@ def page_of(browser, root, **look):
     context.close()
 
 
-@pytest.mark.parametrize("look", [{}, {"viewport": {"width": 400, "height": 800}}])
+SMALL = {"viewport": {"width": 400, "height": 800}}
+
+
+@pytest.mark.parametrize("look", [{}, SMALL])
 def test_from_all_runs_to_one_transaction(folder, browser, look):
     with viewing(folder, "runs") as (_, address):
         root = address.partition("?")[0]
@@ -126,6 +131,38 @@ def test_from_all_runs_to_one_transaction(folder, browser, look):
             expect(page.get_by_role("cell", name=re.compile("^its datagram of"))).to_have_count(2)
             overflow = "document.documentElement.scrollWidth > window.innerWidth"
             assert not page.evaluate(overflow)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Return a page with many sections, and a chart with a shade."""
+    page = Page("What a reader asks")
+    page.heading()
+    for number in range(12):
+        page.section(f"part{number}", "A part of the page with a long name")
+    chart = theme.figure("hour", "payments")
+    chart.add_scatter(x=[1, 2, 3], y=[1, 3, 2])
+    chart.add_vrect(x0=1, x1=2, fillcolor="#f3ece4", layer="below")
+    page.figures([("Payments", "each hour", chart)])
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    path.write_text(page.html())
+    return path.as_uri()
+
+
+def test_a_small_screen_begins_with_the_answer(report, browser):
+    with page_of(browser, report, **SMALL) as page:
+        page.goto(report)
+        assert page.get_by_role("heading", level=1).bounding_box()["y"] < 100
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+        page.get_by_role("link", name="A part").last.focus()
+        expect(page.get_by_role("link", name="A part").last).to_be_in_viewport()
+
+
+def test_a_shade_is_faint_on_a_dark_ground(report, browser):
+    with page_of(browser, report, color_scheme="dark") as page:
+        page.goto(report)
+        shade = page.locator(".shapelayer path")
+        expect(shade).to_have_css("fill-opacity", "0.14")
 
 
 def test_ctrl_c_ends_it_quietly(folder):
