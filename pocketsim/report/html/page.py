@@ -143,7 +143,8 @@ def data_csv(chart: go.Figure) -> str:
     names = ("q1", "median", "q3", "lowerfence", "upperfence")
     rows.writerow(("name", "x", "y", "above", "below", *names))
     for trace in chart.data:
-        errors = getattr(trace, "error_y", None)
+        is_lying = getattr(trace, "orientation", None) == "h"
+        errors = getattr(trace, "error_x" if is_lying else "error_y", None)
         columns = [
             *(trace.x, getattr(trace, "y", None)),
             *(getattr(errors, side, None) for side in ("array", "arrayminus")),
