@@ -165,6 +165,23 @@ def test_a_shade_is_faint_on_a_dark_ground(report, browser):
         expect(shade).to_have_css("fill-opacity", "0.14")
 
 
+def test_wide_tables_of_the_documentation_are_reached_by_keyboard(browser):
+    script = (ROOT / "docs/static/pages.js").read_text()
+    table = (
+        "<div class='table-wrapper' style='overflow: auto; width: {}px'><p style='width: 200px'>"
+    )
+    with page_of(browser, "about:blank") as page:
+        page.set_content(
+            "<p role='heading'>Runs</p>"
+            f"{table.format(100)}wide</p></div>{table.format(300)}narrow</p></div>"
+            f"<script>{script}</script>"
+        )
+        assert page.get_by_role("heading", name="Runs", level=2).count() == 1
+        wide, narrow = page.locator(".table-wrapper").all()
+        expect(wide).to_have_attribute("tabindex", "0")
+        expect(narrow).not_to_have_attribute("tabindex", "0")
+
+
 def test_ctrl_c_ends_it_quietly(folder):
     with viewing(folder, "sweep.toml") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{40,}", address)
