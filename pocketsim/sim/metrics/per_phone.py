@@ -55,6 +55,8 @@ def names(resolved: Resolved) -> tuple[str, ...]:
 def measure(resolved: Resolved, said: EngineOutput) -> dict[str, float]:
     """Return the metrics of one repetition; NaN for what the engine did not tell."""
     known = names(resolved)
+    if not known:
+        return {}
     days = phone_days(resolved)
     energy_j, counters = said["energy_j"], said["counters"]
     total_j = math.fsum(energy_j.values()) if energy_j else math.nan
