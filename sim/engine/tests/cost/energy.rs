@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::common::puppet::{act_with_energy, send, Act, Cue};
+use crate::common::sends::{arrivals, simulated_with_energy};
 use crate::common::{arrive, ask, cost, counter, meet, plan, trade_with_energy, turn, BLE};
-use _engine::plan::{Energy, Outage, Phones, Plan, Radio, States};
+use _engine::plan::{Energy, Outage, Phones, Plan, Radio, States, Wifi};
 use _engine::record::energy::{Accountant, Wake};
 use _engine::record::trace::Trace;
 use _engine::resources::radio::Direction;
@@ -527,3 +528,36 @@ fn bytes_of_phones_are_those_sent_and_those_heard_but_not_the_authoritys() {
     turn(&mut off, 10.25, 0, false);
     assert_eq!(counter(&carry(off).0, "phone_access_bytes"), 0);
 }
+
+#[test]
+fn on_an_access_point_of_802_11_a_radio_is_active_while_its_datagram_contends() {
+    let mut plan = plan(4);
+    plan.access[0].latency_s = 0.0;
+    plan.access[0].wifi = Some(Wifi {
+        standard: "802.11n".into(),
+        channel_width_mhz: 20,
+        streams: 1,
+        aggregation: false,
+        block_ack_request: true,
+        queue_packets: 500,
+    });
+    plan.phones.mcs = vec![7; 4];
+    plan.energy = priced(RADIO).energy;
+    let sends = [(10.0, 0, 1, 668), (10.0, 2, 3, 668)];
+    let (trace, spent_j) = simulated_with_energy(plan, &sends);
+    let found = arrivals(&trace, sends.len());
+    let took_s: Vec<f64> = found
+        .iter()
+        .map(|end_s| end_s.expect("nothing loses it") - 10.0)
+        .collect();
+    // The last has two frames, and two of the other are in its way. No queue ever has two, so all
+    // of that is somebody's time at the head of one.
+    assert!(took_s.iter().all(|&took_s| took_s > 2.0 * FRAME_S));
+    assert!(took_s.iter().any(|&took_s| took_s > 4.0 * FRAME_S));
+    close(spent_j["access_active"], took_s.iter().sum::<f64>() * 8.0);
+    assert_eq!(spent_j["access_promotion"], 4.0 * 0.5);
+    assert!((spent_j["access_tail"] - 4.0 * 8.0).abs() < 1e-3 * 8.0);
+}
+
+/// A frame of 706 B at 65 Mbit/s.
+const FRAME_S: f64 = (36.0 + 4.0 * 22.0 + 6.0) * 1e-6;
