@@ -3,13 +3,14 @@
 //!
 //! A busy core and a contact's busy link draw constant powers. The radio of an access network is
 //! *active* while it carries bytes, in each direction for itself: for as long as they take at the
-//! network's rate, or on air that it shares for as long as they were on it. Then it keeps its
+//! network's rate, or on air that it shares from when they are first of their queue until they are
+//! out: on an access point of IEEE 802.11 what they wait for others is in it. Then it keeps its
 //! *tail*, until it has been silent for that long and sleeps; what comes next *promotes* it. What a
 //! phone has not sent when it goes off costs nothing; of what it was sending, the time does. All of
 //! it is settled in closed form when a datagram comes, without timers. Of a radio whose network says
 //! how it sleeps (`crate::network::radio_states`) the tail and the promotions are those that
-//! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here: batteries, screens, what a phone draws when idle, and what datagrams cost that no
-//! network carries.
+//! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here:
+//! batteries, screens, what a phone draws when idle, and what datagrams cost that no network carries.
 
 use std::collections::BTreeMap;
 
