@@ -72,6 +72,9 @@ named_enum! {
         ContactBytes = "contact_bytes",
         /// Bytes that access networks carried, with all headers.
         AccessBytes = "access_bytes",
+        /// Bytes that phones, but for the tokens' authority, sent or received over access networks,
+        /// with all headers.
+        PhoneAccessBytes = "phone_access_bytes",
     }
 }
 
