@@ -40,6 +40,7 @@ html_theme_options = {
     "navigation_with_keys": True,
 }
 html_css_files = ["pages.css"]
+html_js_files = ["pages.js"]
 # One copy of plotly.js for all pages: nothing is taken from the network.
 html_static_path = ["static", str(Path(plotly.__file__).parent / "package_data" / "plotly.min.js")]
 

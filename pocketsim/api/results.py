@@ -167,8 +167,9 @@ class Runs(Sequence[Run]):
 
         Columns: `directory`, `repetition`; `transport`, `payload_bytes`, `rate_per_s` of the rung;
         each value that was asked for or varies, by its key path with its unit last; every metric,
-        `cpu_s.<operation>`, `energy_j.<component>`; `sent`, `stored`, `in_flight`, `lost` and
-        `lost.<reason>`. What a run does not have is missing.
+        `cpu_s.<operation>`, `energy_j.<component>`, `energy_by_network_j.<component>.<network>`;
+        `sent`, `stored`, `in_flight`, `lost` and `lost.<reason>`. What a run does not have is
+        missing.
         """
         frame: pd.DataFrame = self._table().to_pandas()
         return frame

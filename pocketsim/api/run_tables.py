@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import __version__
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
+from pocketsim.sim.metrics import energy_shares
 from pocketsim.sim.scenario import point_values
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pocketsim.api.results import Run
     from pocketsim.sim.run.results import Metrics
     from pocketsim.sim.scenario.point_values import Value
+    from pocketsim.sim.scenario.resolved import Resolved
 
 # In the order of the columns; a run has those of its protocol family.
 MAIN = {
@@ -62,6 +64,11 @@ def summary(found: Sequence[Metrics]) -> tuple[list[str], list[list[str]]]:
         for name, run in zip(_names(found), found, strict=True)
     ]
     return ["run", *columns.values()], rows
+
+
+def warnings(runs: Iterable[tuple[Metrics, Resolved]]) -> list[str]:
+    """Return what to know of runs: prices, not measured, that make most of their energy."""
+    return energy_shares.warnings(energy_shares.shares(*run) for run in runs)
 
 
 def counted(found: Sequence[Metrics]) -> str:

@@ -81,7 +81,9 @@ class Study:
 
         `out` is the folder for run directories, as `pocketsim.run` takes it.
 
-        Raises ScenarioError when the file, its scenarios or one of its points is not valid.
+        Raises ScenarioError when the file, its scenarios or one of its points is not valid, and
+        UserError when no report of the whole study could have what `[report]` asks for. Of a part,
+        nobody knows: other parts may have it.
         """
         self.file = document_file(file, "sweep")
         self.out = at_home(out or defaults.out())
@@ -89,6 +91,10 @@ class Study:
         self.packs = self.out / f"{self.file.stem}.packs"
         """Folder of the tables that runs are packed into whose directories are not kept."""
         self.sweep: Sweep = sweep.load_sweep(self.file, self.out, *shard, Store(self.packs))
+        if shard == (1, 1) and any(self.sweep.document.report.model_dump().values()):
+            from pocketsim.report.runs import planned
+
+            planned.check(sweep.runs(self.sweep.points, self.sweep.store), self.asked)
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import secrets
 import sys
@@ -40,10 +41,10 @@ def view(
 ) -> None:
     """Show runs on a local page, until Ctrl-C: side by side, over time, and each transaction.
 
-    Prints the page's address, which holds a token. Only this computer reaches it, and nothing is
-    written. --out is where the runs of a sweep are.
+    Prints the page's address, which holds a token. Only this computer reaches it, and no run is
+    written to. --out is where the runs of a sweep are.
     """
-    from pocketsim.view import server
+    from pocketsim.view import forwarding, server
 
     server.check()
     folder = _folder(path, out)
@@ -52,14 +53,17 @@ def view(
             console.data(name)
         return
 
-    def ready(address: str) -> None:
-        console.say("Ctrl-C ends it.")
-        console.data(address)
-        sys.stdout.flush()
-        if open_:  # a browser of a terminal is waited for, and itself waits for the page
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    with contextlib.ExitStack() as until_the_end:
 
-    server.serve(folder, port, secrets.token_urlsafe(), ready)
+        def ready(address: str) -> None:
+            console.say("Ctrl-C ends it.")
+            console.data(address)
+            sys.stdout.flush()
+            if open_:  # a browser of a terminal is waited for, and itself waits for the page
+                page = until_the_end.enter_context(forwarding.leading_to(address))
+                threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+
+        server.serve(folder, port, secrets.token_urlsafe(), ready)
 
 
 def _folder(path: Path, out: Path) -> RunFolder:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pocketsim.report.html.page import Page
 from pocketsim.report.page_layout import arranged
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    import plotly.graph_objects as go
 
     from pocketsim.calibration.validate.validation import ValidationResult
 
@@ -37,3 +40,14 @@ def write_report(
     runs = load(run_dirs, validation.run_dirs if validation else ())
     page = arranged(runs, validation, title, asked)
     out_html.write_text(page.html(plotly_js), encoding="utf-8")
+
+
+def chart_page(title: str, chart: go.Figure, caption: str, said: Sequence[str] = ()) -> str:
+    """Return a page about one chart, as HTML; `said` are paragraphs before it."""
+    page = Page(title)
+    page.heading()
+    for text in said:
+        page.paragraph(text)
+    page.section("chart", "The chart")
+    page.figures([(title, caption, chart)])
+    return page.html()

@@ -1,8 +1,8 @@
 """What stands where on a page about runs: the answer, details, and how it was made.
 
 Here it is only arranged. The answer is made in `report.answer`, what is said of trades in `trades`.
-Charts are in `rates`, `latency`, `grids`, `fates` and `towns`, tables in `expected`, `provenance`,
-`fates`, `towns` and `verdicts`; what tells runs apart is in `points`.
+Charts are in `rates`, `latency`, `grids`, `fates` and `towns`, tables in `energy`, `expected`,
+`provenance`, `fates`, `towns` and `verdicts`; what tells runs apart is in `points`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pocketsim.report.runs import choice, round_trips
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
 from pocketsim.report.sections import (
+    energy,
     expected,
     fates,
     provenance,
@@ -66,6 +67,7 @@ def arranged(
     _grids(page, [run for run in others if run not in plain], of_study)
     _fates(page, [run for run in others if is_of_trades(run)])
     _reach(page, [run for run in runs if reach.has_any(run)])
+    _energy(page, [run for run in runs if energy.has_any(run)])
     _simulated(page, runs)
     if validation:
         page.section("rows", "Every published row")
@@ -144,6 +146,18 @@ def _reach(page: Page, runs: Sequence[Run]) -> None:
         page.add(reach.paths_table(group))
 
 
+def _energy(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("energy", "Energy of a phone, and what it rests on")
+    page.paragraph(_ENERGY)
+    for group in by_scenario(runs).values():
+        page.add(markup("<h3>{}</h3>", group[0].title))
+        page.paragraph(energy.note(group))
+        page.add(energy.phones_table(group))
+        page.add(folded("every price", energy.prices_table(group), unfold=len(group) == 1))
+
+
 def _profiles(page: Page, runs: Sequence[Run]) -> None:
     page.section("profiles", "Device profiles and what they rest on")
     page.paragraph(_PROFILES)
@@ -204,6 +218,11 @@ _REACH = (
     "Pairs are ordered: a phone, and one that it wants to reach. Expected shares follow from those "
     "of the classes in the scenario, drawn ones from the classes that phones drew. Classes by "
     "network are mostly assumed: nobody has published their shares since 2016."
+)
+_ENERGY = (
+    "Joules beyond those of an idle phone, over all phones but the tokens' authority, scaled from "
+    "the run to a day. What draws how much is the scenario's, and the same for every phone; the "
+    "basis of a price is what the scenario says of it, or assumed where it says nothing."
 )
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "

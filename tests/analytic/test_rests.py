@@ -56,8 +56,9 @@ def assert_same_upkeep(one, other, connections):
     """An exchange, which may be under way, is a ping, its answer, and two of each path's probes."""
     for name in COUNTED:
         assert abs(one.counters[name] - other.counters[name]) <= 6 * connections, name
-    bytes_off = abs(one.counters["access_bytes"] - other.counters["access_bytes"])
-    assert bytes_off <= 6 * connections * 160
+    for name, ends in (("access_bytes", 1), ("phone_access_bytes", 2)):
+        bytes_off = abs(one.counters[name] - other.counters[name])
+        assert bytes_off <= 6 * connections * 160 * ends, name
     for name in one.cpu_s:
         per_datagram = {"packet_seal": 1e-3, "udp_send": 2e-3}.get(name, 4e-3)
         assert one.cpu_s[name] == pytest.approx(
@@ -180,7 +181,7 @@ def town(seed, changes, **options):
 
 
 def assert_same_means(simulated, reckoned, within):
-    for name in (*COUNTED, "access_bytes"):
+    for name in (*COUNTED, "access_bytes", "phone_access_bytes"):
         assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=within), name
     for name in PACKETS:
         assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=within), name

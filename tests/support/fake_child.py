@@ -45,6 +45,7 @@ def run(plan, progress):
         "counters": {"events": rows},
         "cpu_s": {},
         "energy_j": {},
+        "energy_by_part_j": {},
         "waits": {},
         "kept_cents": {},
         "clock_s": plan["duration_s"],

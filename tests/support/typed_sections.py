@@ -10,12 +10,18 @@ import numpy as np
 import typing_extensions
 
 from pocketsim.sim.base import custom_code
-from pocketsim.sim.devices import contents, transport_options
+from pocketsim.sim.devices import contents, provenance, transport_options
 from pocketsim.sim.plan import plan
 from pocketsim.sim.scenario import resolved
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
-RESOLVED = {**vars(contents), **vars(custom_code), **vars(resolved), "Any": Any}
+RESOLVED = {
+    **vars(provenance),
+    **vars(contents),
+    **vars(custom_code),
+    **vars(resolved),
+    "Any": Any,
+}
 PLAN = {**RESOLVED, **vars(transport_options), **vars(plan)}
 
 

@@ -31,6 +31,39 @@ def test_energy_components_add_up(found):
     assert min(parts_mj) > 0
 
 
+def test_joules_and_mb_of_a_phone_and_day_are_those_of_the_run(found):
+    mean = {name: metric["mean"] for name, metric in found["metrics"].items()}
+    # 39 phones for two hours.
+    days = 39 * 2 / 24
+    spent_j = {name: component["mean"] for name, component in found["energy_j"].items()}
+    assert mean["energy_j_per_phone_day"] * days == pytest.approx(sum(spent_j.values()))
+    for name, joules in spent_j.items():
+        assert mean[f"{name}_j_per_phone_day"] * days == pytest.approx(joules)
+    # Either the phone or the authority is one end of each datagram that is not lost.
+    carried_bytes = mean["access_bytes_per_payment"] * mean["payments_completed"]
+    assert mean["mb_per_phone_day"] * days == pytest.approx(carried_bytes / 1e6, rel=0.05)
+
+
+def test_joules_by_network_add_up_to_those_by_component(found):
+    by_network = {name: one["mean"] for name, one in found["energy_by_network_j"].items()}
+    for component, one in found["energy_j"].items():
+        parts = [joules for name, joules in by_network.items() if name.split(".")[0] == component]
+        assert sum(parts) == pytest.approx(one["mean"])
+    assert by_network["access_tail.wifi"] == 0.0, "all are on LTE"
+    assert by_network["access_tail.lte"] > 0.9 * sum(by_network.values())
+
+
+def test_a_run_warns_of_the_price_that_decides_its_energy(cli, tmp_path):
+    scenario = plans.ROOT / "pocketsim/scenarios/tokens/market.toml"
+    free = ("energy.access.lte.tail_power=0W", "energy.access.lte.promotion=0J")
+    for changes, cause in (((), "the tail of lte radios"), (free, "the tail of wifi radios")):
+        settings = [word for change in changes for word in ("--set", change)]
+        done = cli("run", scenario, *settings, "--out", tmp_path)
+        assert done.returncode == 0, done.stderr
+        (line,) = (line for line in done.stderr.splitlines() if line.startswith("warning: "))
+        assert f"% of the energy goes into {cause}, at a price that was published in 2012" in line
+
+
 def test_authority_spends_no_energy(found):
     all_j = 1.6 * sum(operation["mean"] for operation in found["cpu_s"].values())
     assert 0 < found["energy_j"]["cpu"]["mean"] < all_j

@@ -50,6 +50,14 @@ IN_A_SWEEP = {
         *("[axes]", '[report]\nmetric = "succes_ratio"\n\n[axes]'),
         *("report.metric", "did you mean success_ratio?"),
     ),
+    "an axis of the report misspelt": (
+        *("[axes]", '[report]\nx = "network.access.wifi.los_ratio"\n\n[axes]'),
+        *("report.x", "did you mean network.access.wifi.loss_ratio?"),
+    ),
+    "a colour of the report that is like nothing": (
+        *("[axes]", '[report]\nby = "colours"\n\n[axes]'),
+        *("report.by", "'colours' does not differ between the lines; there is workload.rate"),
+    ),
 }
 IN_A_COMMAND = {
     "run outtage": "did you mean outage?",
@@ -109,9 +117,10 @@ def test_in_a_scenario(cli, folder, mistake):
 def test_in_a_sweep(cli, folder, mistake):
     old, new, place, reason = IN_A_SWEEP[mistake]
     changed(folder / "town_sweep.toml", old, new)
-    said = answered(cli, folder, "check", "town_sweep.toml")
-    assert place in said
-    assert reason in said
+    for command in (["check"], ["sweep", "run"]):
+        said = answered(cli, folder, *command, "town_sweep.toml")
+        assert place in said
+        assert reason in said
 
 
 @pytest.mark.parametrize("line", IN_A_COMMAND)

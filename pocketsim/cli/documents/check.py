@@ -51,9 +51,9 @@ def _check(file: Path) -> list[str]:
 
     _, data = read_toml(file)
     if "sweep" in data:
-        from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
+        from pocketsim.api.study import Study  # the only one that needs numpy
 
-        points = load_sweep(file, Path()).points
+        points = Study(file).sweep.points
         warn(task.document for point in points for task in point.tasks)
     elif isinstance(data.get("device"), dict):
         profile.load(file)

@@ -97,8 +97,11 @@ def _figure(found: DeviceComparison, form: str) -> bytes:
 
     chart = plot.devices(found)
     if form == "html":
-        page: str = chart.to_html(div_id="devices")
-        return page.encode()
+        from pocketsim.report import chart_page
+
+        title = f"Costs of {' and '.join(found.ratios)} compared with {found.first}"
+        caption = f"ratios, with 95 % intervals; costs per byte at {found.size_bytes:g} B"
+        return chart_page(title, chart, caption).encode()
     from pocketsim.report.paper import print_figures
 
     return print_figures.picture(chart, form)

@@ -80,12 +80,15 @@ def _run(
     document = tasks[0].document
     code_consent.ask([document], allow=allow_code)
     outcomes = start(tasks, backend.jobs, keep_going=False, way=runner.Way(backend))
+    directories = [outcome.directory for outcome in outcomes]
     if not as_json:
-        for outcome in outcomes:
-            console.data(str(outcome.directory))
-        run_summary.show([outcome.directory for outcome in outcomes], document.overrides)
+        for directory in directories:
+            console.data(str(directory))
+        run_summary.show(directories, document.overrides)
+        run_summary.warn(directories)
         return
-    metrics = [results.read_metrics(outcome.directory) for outcome in outcomes]
+    run_summary.warn(directories)
+    metrics = [results.read_metrics(directory) for directory in directories]
     console.json_data(metrics[0] if len(metrics) == 1 else {"rungs": metrics})
 
 

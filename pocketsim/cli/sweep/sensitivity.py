@@ -36,6 +36,7 @@ def sensitivity(
     from pocketsim.api.study import Study
 
     study = Study(file, out)
+    title = study.sweep.document.sweep.title or file.stem
     if doubt := study.doubt:
         console.say(f"warning: {doubt}")
     known = study.to_frame()
@@ -44,18 +45,20 @@ def sensitivity(
     frame = pd.concat([study.sensitivity(name) for name in asked], ignore_index=True)
     if page is not None:
         from pocketsim.api import plot
+        from pocketsim.report import chart_page
 
         output_paths.check_outside_runs(page)
-        figure = plot.sensitivity(frame)
+        said = [f"Warning: {doubt}."] if doubt else []
+        html = chart_page(title, plot.sensitivity(frame), "lines: 95 % intervals", said)
         with output_paths.replacing(page) as aside:
-            figure.write_html(aside, div_id="sensitivity")
+            aside.write_text(html, encoding="utf-8")
     if as_json:
         console.data(frame.to_json(orient="records", indent=1))
     else:
         records: list[dict[str, Any]] = json.loads(_telling(frame).to_json(orient="records"))
         rows = [_indices(record) for record in records]
         console.table(
-            study.sweep.document.sweep.title or file.stem,
+            title,
             list(rows[0]),
             [list(row.values()) for row in rows],
         )

@@ -1,4 +1,7 @@
-"""The main metrics of finished runs as a small table for people: what `run` prints beside paths."""
+"""The main metrics of finished runs as a small table for people: what `run` prints beside paths.
+
+What results give reason to warn of is said as well.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 from pocketsim.cli.ui import console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 
@@ -19,3 +22,13 @@ def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
     found = [read_metrics(directory) for directory in directories]
     head, rows = run_tables.summary(found)
     console.table("; ".join([run_tables.counted(found), *overrides]), head, rows, console.say)
+
+
+def warn(directories: Iterable[Path]) -> None:
+    """Say what to know of the results of the runs in `directories`."""
+    from pocketsim.api import run_tables
+    from pocketsim.sim.run.results import read_metrics, read_resolved
+
+    runs = [(read_metrics(directory), read_resolved(directory)) for directory in directories]
+    for line in run_tables.warnings(runs):
+        console.say(f"warning: {line}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report.sections import provenance
+from pocketsim.report.sections import energy, provenance
 from pocketsim.sim.devices import numbers
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         _CLASSES: any(_has(run, "nat") for run in runs),
         _STILL: any(resolved["contacts"] for resolved in every),
         _ENERGY: any(resolved["energy"] for resolved in every),
+        **dict.fromkeys(energy.warnings(runs), True),
         _CONTENTION: any(_lacks(run, "wifi") for run in runs),
         _AWAKE: any(_lacks(run, "states", "power_save") for run in runs),
         _ONE: choice is not None and all(point.repetitions == 1 for point in choice.points),

@@ -63,7 +63,8 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
     page.add(answer)
     if drawn and _is_one_answer(drawn) and len(drawn.points) > 1:
         page.section("answer", "The answer as a chart")
-        page.figures([(words.title(drawn.metric), caption(drawn), grids.chart(drawn))])
+        said = "; ".join(filter(None, (grids.marks(drawn), caption(drawn))))
+        page.figures([(words.title(drawn.metric), said, grids.chart(drawn))])
     page.add(rendered("limits.html", limits=limits.sentences(drawn, runs)))
 
 

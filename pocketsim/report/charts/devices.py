@@ -23,8 +23,9 @@ def chart(first: str, ratios: Mapping[str, Sequence[Ratio]]) -> go.Figure:
         name: [one for one in found if math.isfinite(one.ratio)] for name, found in ratios.items()
     }
     order = dict.fromkeys(_name(one) for found in known.values() for one in found)
-    figure = theme.figure("", TITLE.format(first=first), _HEIGHT_PX)
-    ones = {"x": list(order), "y": [1.0] * len(order)}
+    # Lying down, so that long names have room.
+    figure = theme.figure(TITLE.format(first=first), "", _MARGIN_PX + _ROW_PX * len(order))
+    ones = {"x": [1.0] * len(order), "y": list(order)}
     line = {"color": theme.FAINT, "dash": "dash", "width": 1}
     figure.add_trace(go.Scatter(**ones, mode="lines", name=first, line=line))
     for (name, found), colour in zip(known.items(), theme.colours(len(known)), strict=True):
@@ -32,16 +33,21 @@ def chart(first: str, ratios: Mapping[str, Sequence[Ratio]]) -> go.Figure:
         bounds = [(one.ci95_low, one.ci95_high) for one in found]
         figure.add_trace(
             go.Scatter(
-                x=[_name(one) for one in found],
-                y=at,
-                error_y=theme.bars(at, bounds),
+                x=at,
+                y=[_name(one) for one in found],
+                error_x=theme.bars(at, bounds),
+                orientation="h",
                 mode="markers",
                 name=name,
                 marker={"color": colour},
             )
         )
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=list(order))
-    figure.update_yaxes(**theme.log_decades(one.ratio for found in known.values() for one in found))
+    names = {"categoryorder": "array", "categoryarray": list(order), "autorange": "reversed"}
+    figure.update_yaxes(type="category", **names)
+    ends = (
+        end for found in known.values() for one in found for end in (one.ci95_low, one.ci95_high)
+    )
+    figure.update_xaxes(**theme.log_decades(ends))
     theme.make_room(figure)
     return figure
 
@@ -51,4 +57,4 @@ def _name(one: Ratio) -> str:
 
 
 TITLE = "as a ratio of {first}"
-_HEIGHT_PX = 440
+_MARGIN_PX, _ROW_PX = 150, 22

@@ -57,7 +57,12 @@ def is_swept(runs: Sequence[Run]) -> bool:
 def caption(drawn: Choice) -> str:
     """Return what a chart shows, and what moves along with its horizontal axis."""
     said, _ = METRICS.get(drawn.metric, (words.title(drawn.metric), ""))
-    return "; ".join(filter(None, (_CAPTIONS.get(drawn.metric, said), along(drawn))))
+    return "; ".join(filter(None, (marks(drawn) or said, along(drawn))))
+
+
+def marks(drawn: Choice) -> str:
+    """Return what the two kinds of lines of a chart are; nothing where there is one kind."""
+    return _MARKS.get(drawn.metric, "")
 
 
 def along(drawn: Choice) -> str:
@@ -245,5 +250,5 @@ TRADE = ("store_rate_per_s", "success_ratio", "rtt_ms_p50", "rtt_ms_p95")
 _ROOM, _MOST_OF_ALL = 1.3, 0.6
 _PART = "task_us_mean"
 _SUCCESS = "success_ratio"
-_CAPTIONS = {_SUCCESS: "stored over sent; thin, with triangles: in flight at the end"}
-_NAMES = {PAYLOAD: "payload", RATE: "workload asked for", TRANSPORT: "transport"}
+_MARKS = {_SUCCESS: "stored over sent; thin, with triangles: in flight at the end"}
+_NAMES = {PAYLOAD: "payload", RATE: "rate asked for", TRANSPORT: "transport"}

@@ -26,7 +26,7 @@ def chart(found: pd.DataFrame) -> go.Figure:
     for (name, text), colour in zip(shown, theme.colours(len(shown)), strict=True):
         at = found[name].tolist()
         ends = zip(found[f"{name}_ci95_low"], found[f"{name}_ci95_high"], strict=True)
-        error = theme.bars(at, list(ends), signed=True)
+        error = {**theme.bars(at, list(ends), signed=True), "color": theme.PUBLISHED}
         bar = go.Bar(
             x=at, y=names, name=text, orientation="h", error_x=error, marker={"color": colour}
         )

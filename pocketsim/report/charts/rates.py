@@ -67,7 +67,7 @@ def success(group: Sequence[Series]) -> go.Figure:
 
 def asked_title(runs: Sequence[Run]) -> str:
     """Return the title of an axis of workloads, over all phones if several send."""
-    return f"workload asked for, messages per second{_phones(runs)}"
+    return f"rate asked for, messages per second{_phones(runs)}"
 
 
 def outcomes(series: Series) -> go.Figure:

@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, which stay apart for colour-blind readers and in gr
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +152,7 @@ def log_ticks(values: list[float], most: int = _LABELS) -> dict[str, Any]:
 
 def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
     """Return a logarithmic axis for `values`, labelled in full numbers, finer for a short span."""
-    known = [value for value in values if value]
+    known = [value for value in values if value and math.isfinite(value)]
     span = max(known) / min(known) if known else 1.0
     digits = next(digits for at_least, digits in _DIGITS if span >= at_least)
     ticks = [digit * 10.0**power for power in range(-4, 7) for digit in digits]
@@ -161,6 +162,7 @@ def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
 FONT = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'
 # Labels of a decade, by how much of them an axis spans: none is left with one or two.
 _DIGITS = (
+    (1000.0, (1,)),
     (30.0, (1, 2, 5)),
     (4.0, (1, 1.5, 2, 3, 5, 7)),
     (1.0, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)),

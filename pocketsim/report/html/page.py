@@ -11,6 +11,7 @@ import base64
 import csv
 import functools
 import io
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,14 @@ def markup(form: str, *content: object) -> Markup:
 def templates(*packages: str) -> Environment:
     """Return this folder's templates, and those of other packages, which may extend these."""
     folders = [PackageLoader(package) for package in (*packages, "pocketsim.report.html")]
-    return Environment(loader=ChoiceLoader(folders), autoescape=True, undefined=StrictUndefined)
+    made = Environment(loader=ChoiceLoader(folders), autoescape=True, undefined=StrictUndefined)
+    made.filters["unbroken"] = unbroken
+    return made
+
+
+def unbroken(text: str) -> str:
+    """Return text in which no line ends between a number and its unit."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def figure(drawn: Drawn, chart: Markup) -> Markup:
@@ -143,7 +151,8 @@ def data_csv(chart: go.Figure) -> str:
     names = ("q1", "median", "q3", "lowerfence", "upperfence")
     rows.writerow(("name", "x", "y", "above", "below", *names))
     for trace in chart.data:
-        errors = getattr(trace, "error_y", None)
+        is_lying = getattr(trace, "orientation", None) == "h"
+        errors = getattr(trace, "error_x" if is_lying else "error_y", None)
         columns = [
             *(trace.x, getattr(trace, "y", None)),
             *(getattr(errors, side, None) for side in ("array", "arrayminus")),
@@ -185,3 +194,6 @@ def folded(summary: str, html: Markup, *, unfold: bool = False) -> Markup:
 def tag(text: str, colour: str) -> Markup:
     """Return a word on a coloured ground."""
     return markup('<span class="tag" style="background:{}">{}</span>', colour, text)
+
+
+_UNIT = re.compile(r"(?<=\d) (?=(%|[µm]?s|min|h|[kM]?B|[kM]bit/s|[kM]B/s|m?[JW]|EUR)(?![\w/]))")

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from pocketsim.report.runs import points as places
 from pocketsim.report.runs import pooled
 from pocketsim.report.runs.difference import between
-from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, labels, short_key
-from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+from pocketsim.report.runs.run import PAYLOAD, RATE, TRANSPORT, labels, long_key, short_key
+from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.metrics import custom_metrics
 
 if TYPE_CHECKING:
@@ -77,6 +77,18 @@ def chosen(runs: Sequence[Run], asked: Asked) -> Choice | None:
     return Choice(metric, axis, _lines(known, axis, asked))
 
 
+def check_metric(asked: Asked, known: Sequence[str]) -> None:
+    """Raise UserError where a metric is asked for that is not among those that are known."""
+    if asked.metric and asked.metric not in known:
+        _refuse(asked, "metric", f"no run has a metric {asked.metric!r}", asked.metric, known)
+
+
+def check_axes(points: Sequence[Point], asked: Asked) -> None:
+    """Raise UserError where the points have not the axis or the colours that are asked for."""
+    axis = _axis(points, asked)
+    _colour([point.place for point in points], _told_by(axis), asked)
+
+
 def differ(one: Point, other: Point, metric: str, comparisons: int = 1) -> bool:
     """Return whether a metric differs at two points beyond chance.
 
@@ -128,8 +140,7 @@ def _metric(points: Sequence[Point], asked: Asked) -> str | None:
         )
     )
     if asked.metric:
-        if asked.metric not in known:
-            _refuse(asked, "metric", f"no run has a metric {asked.metric!r}", asked.metric, known)
+        check_metric(asked, known)
         return asked.metric
     own = custom_metrics.names(points[0].run.resolved)
     able = [name for name in (*own, *METRICS) if name in known]
@@ -168,9 +179,9 @@ def _of(key: str, every: Sequence[Place]) -> str:
 
 
 def _lines(points: Sequence[Point], axis: Axis | None, asked: Asked) -> tuple[Line, ...]:
-    without = {axis.key, *axis.along} if axis else set()
+    without = _told_by(axis)
     names = labels(points, without)
-    colour = _colour(points, without, asked)
+    colour = _colour([point.place for point in points], without, asked)
     found: dict[tuple[str, str], list[Point]] = {}
     for point, name in zip(points, names, strict=True):
         group = point.place[colour].words if colour and colour in point.place else ""
@@ -183,14 +194,22 @@ def _lines(points: Sequence[Point], axis: Axis | None, asked: Asked) -> tuple[Li
     )
 
 
-def _colour(points: Sequence[Point], without: set[str], asked: Asked) -> str:
+def _told_by(axis: Axis | None) -> set[str]:
+    """Return the keys of which an axis says the values, so that no line needs to."""
+    return {axis.key, *axis.along} if axis else set()
+
+
+def _colour(every: Sequence[Place], without: set[str], asked: Asked) -> str:
     """Return the key whose values have colours; nothing where no line differs from another."""
-    every = [point.place for point in points]
     able = [key for key in places.differing(every) if key not in without]
     if asked.by:
         by = _of(asked.by, every)
         if by not in able:
-            reason = f"{asked.by!r} does not differ between the lines"
+            is_along = by in without
+            reason = (
+                "is on the horizontal axis" if is_along else "does not differ between the lines"
+            )
+            reason = f"{asked.by!r} {reason}"
             _refuse(asked, "by", reason, asked.by, able)
         return by
     if not able:
@@ -202,7 +221,18 @@ def _colour(points: Sequence[Point], without: set[str], asked: Asked) -> str:
 
 
 def _refuse(asked: Asked, key: str, reason: str, said: str, able: Sequence[str]) -> None:
-    raise UserError(f"{asked.place(key)}: {reason}{did_you_mean(nearest(said, able))}")
+    names = [name for name in map(long_key, able) if name]
+    like = nearest(said, names)
+    more = did_you_mean(like) if like else f"; {_some_of(names)}"
+    raise UserError(f"{asked.place(key)}: {shown(reason)}{more}")
+
+
+def _some_of(names: Sequence[str]) -> str:
+    """Return what an error says there is, where nothing of it is like what was asked for."""
+    if not names:
+        return "there is none"
+    return f"there is {', '.join(names[:_FEW])}{', ...' if len(names) > _FEW else ''}"
 
 
 _LEVEL = 0.05
+_FEW = 5

@@ -82,7 +82,7 @@ def _percent(share: float) -> str:
 
 
 def _unit(metric: str) -> str:
-    return next((unit for part, unit in _UNITS.items() if part in f"{metric}_"), "")
+    return next((unit for part, unit in _UNITS.items() if part in f"_{metric}_"), "")
 
 
 _DONE_WITHIN = re.compile(r"done_within_(\d+)s_ratio")
@@ -111,7 +111,17 @@ _NAMES = {
     "token_recipients_mean": "mean number of recipients of a token",
     "energy_mj_per_payment": "energy of a payment",
     "energy_mj_per_transaction": "energy of a transaction",
+    "energy_j_per_phone_day": "energy of a phone and day",
+    "mb_per_phone_day": "data of a phone and day",
 }
-_UNITS = {"_mb_per_s_": " MB/s", "_per_s_": "/s", "_ms_": " ms", "_us_": " µs", "_mj_": " mJ"}
-"""By a part of a metric's name, the first that fits."""
+_UNITS = {
+    "_mb_per_s_": " MB/s",
+    "_per_s_": "/s",
+    "_ms_": " ms",
+    "_us_": " µs",
+    "_mj_": " mJ",
+    "_j_per_": " J",
+    "_mb_per_phone_": " MB",
+}
+"""By a part of a metric's name with a line before and behind it, the first that fits."""
 _WHOLE_FROM = 1000

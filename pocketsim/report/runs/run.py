@@ -139,8 +139,12 @@ def load(run_dirs: Iterable[Path], known_shipped: Collection[Path] = ()) -> list
     shipped = ShippedScenarios()
     # A copy of a run in another folder is the same run: its directory's name says what it is.
     paths = {(path.parent.name, path.name): path for path in map(Path, run_dirs)}
-    read = [_run(path, shipped, known_shipped) for path in paths.values()]
-    found = [run for group in by_scenario(read).values() for run in _told_apart(group)]
+    return told_apart([_run(path, shipped, known_shipped) for path in paths.values()])
+
+
+def told_apart(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs in the order of `load`, each with what tells it from others."""
+    found = [run for group in by_scenario(runs).values() for run in _told_apart(group)]
     return sorted(found, key=_order)
 
 
@@ -265,6 +269,19 @@ def _series(runs: Sequence[Run], rows: Iterable[published.Row]) -> Series:
 def _run(path: Path, shipped: ShippedScenarios, known_shipped: Collection[Path]) -> Run:
     resolved = results.read_resolved(path)
     metrics, manifest = results.read_metrics(path), results.read_manifest(path)
+    is_shipped = path in known_shipped or shipped.hold(resolved)
+    return of_files(path, resolved, metrics, manifest, is_shipped=is_shipped)
+
+
+def of_files(
+    path: Path,
+    resolved: Resolved,
+    metrics: Metrics,
+    manifest: Manifest,
+    *,
+    is_shipped: bool = False,
+) -> Run:
+    """Return a run by the content of its files; `told_apart` says what tells it from others."""
     rung = metrics["rung"]
     return Run(
         path=path,
@@ -277,7 +294,7 @@ def _run(path: Path, shipped: ShippedScenarios, known_shipped: Collection[Path])
         rung_axes=rung.get("axes", {}),
         settings=_settings(manifest, resolved),
         point=tuple(manifest["point"]),
-        is_shipped=path in known_shipped or shipped.hold(resolved),
+        is_shipped=is_shipped,
         metrics=metrics,
         resolved=resolved,
     )
@@ -327,6 +344,12 @@ def _shares(resolved: Resolved) -> dict[str, Setting]:
 def short_key(key: str) -> str:
     """Return the key by which runs have a setting that a scenario's key path names."""
     return _OF_GROUP.sub(rf"{ACCESS}\1", key)
+
+
+def long_key(key: str) -> str:
+    """Return a key path of the scenario that `short_key` makes a key of; "" where there is none."""
+    found = re.sub(rf"^{ACCESS}", "devices[0].access.", key)
+    return "" if "/" in found else found
 
 
 TRANSPORT, PAYLOAD, RATE = "transport.mode", "workload.payload", "workload.rate"

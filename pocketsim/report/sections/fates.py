@@ -140,6 +140,7 @@ METRICS = {
     "rtt_ms_mean": "round trip, mean, ms",
     "processing_ms_p50": "processing, median, ms",
     "stored_block_bytes_mean": "stored block, mean, B",
+    "mb_per_phone_day": "MB of a phone and day",
 }
 _NONE = "\N{EN DASH}"
 _STORED, _IN_FLIGHT = "stored", "in flight"

@@ -66,9 +66,10 @@ def not_claimed(runs: Sequence[Run]) -> list[str]:
         *(profile["device"] for profile in profiles(runs).values()),
         *(content["implementation"] for content in implementations(runs).values()),
     ]
-    return [
+    said = [
         f"{one['name']} does not claim: {text}" for one in about for text in one["does_not_claim"]
     ]
+    return list(dict.fromkeys(said))  # profiles of one device may differ in a cost alone
 
 
 def bases(document: Mapping[str, Any]) -> Markup:

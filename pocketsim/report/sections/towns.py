@@ -14,6 +14,7 @@ from pocketsim.report.charts import theme
 from pocketsim.report.html.page import interval, markup, table
 from pocketsim.report.runs.metric_words import number
 from pocketsim.report.runs.run import run_names
+from pocketsim.report.sections import energy
 from pocketsim.sim.metrics import reference
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
 
 def figures_table(runs: Sequence[Run]) -> Markup:
     """Return the metrics of one scenario's runs, a column each, as HTML."""
-    head = ["", *run_names(runs), "unit", "meaning"]
+    head = ["metric", *run_names(runs), "unit", "meaning"]
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, names in METRICS.items():
@@ -124,27 +125,8 @@ def _energy(runs: Sequence[Run]) -> go.Figure:
 
 
 def _energy_note(runs: Sequence[Run]) -> str:
-    """Return what a figure of energy is worth: how much of it is tails, and whose powers they are.
-
-    A tail costs what the scenario says: power times length of the network whose tail costs most.
-    """
-    shares: list[float] = []
-    tails_j: dict[str, float] = {}
-    for run in filter(_is_priced, runs):
-        spent_j = {part: spent["mean"] or 0.0 for part, spent in run.metrics["energy_j"].items()}
-        shares.append(spent_j["access_tail"] / (sum(spent_j.values()) or 1.0))
-        powers = run.resolved["energy"]
-        for name, radio in powers["access"].items() if powers else ():
-            tails_j[name] = max(tails_j.get(name, 0.0), radio["tail_s"] * radio["tail_power_w"])
-    low, high = (f"{100 * share:.0f}" for share in (min(shares), max(shares)))
-    share = low if low == high else f"{low} to {high}"
-    network, tail_j = max(tails_j.items(), key=lambda item: item[1], default=("", 0.0))
-    longest = f", one of which takes {tail_j:.3g} J on {network} by the scenario" if tail_j else ""
-    return (
-        f"{share} % of the energy are tails of radios{longest}. The powers are the scenario's and"
-        " were not compared with a measurement; those of the shipped towns are one LTE network's of"
-        " 2012, quoted from memory. Wallets are empty at the start, and filling them is in it."
-    )
+    """Return what a figure of the energy of payments is worth."""
+    return f"{energy.note([run for run in runs if _is_priced(run)])} {_WALLETS}"
 
 
 def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
@@ -220,6 +202,7 @@ METRICS = {
         *("payments_in_flight_ratio", "outage_completed_ratio"),
         *("payment_ms_p50", "payment_ms_p95"),
         *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
+        "mb_per_phone_day",
     ),
     "Tokens": ("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
     "Authority": (
@@ -237,6 +220,7 @@ METRICS = {
         "energy_mj_per_payment",
     ),
 }
+_WALLETS = "Wallets are empty at the start, and filling them is in it."
 _COMPLETED = "payments_completed"
 _PARTS = {
     "cpu": "cores",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class Waits(TypedDict):
@@ -140,15 +140,17 @@ class EngineOutput(TypedDict):
 
     `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
     token is worth that somebody signed over and kept, by serial, `energy_j` joules by component,
-    `waits` those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom
-    functions made of its rows, None for what is undefined, `ledger` what its rows come to where
-    they were not kept, `reach` by what phones reached each other where that is limited.
+    `energy_by_part_j` the same by number of the access network or of the kind of link, `waits`
+    those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom functions
+    made of its rows, None for what is undefined, `ledger` what its rows come to where they were not
+    kept, `reach` by what phones reached each other where that is limited.
     """
 
     counters: Mapping[str, int]
     cpu_s: Mapping[str, float]
     kept_cents: Mapping[str, int]
     energy_j: Mapping[str, float]
+    energy_by_part_j: NotRequired[Mapping[str, Sequence[float]]]
     waits: Mapping[str, Waits]
     own: Mapping[str, float | None]
     ledger: NotRequired[AggregateSummary]

@@ -9,6 +9,7 @@ from pocketsim.sim.metrics import (
     compute,
     custom_protocol,
     energy,
+    per_phone,
     queues,
     reach,
     town,
@@ -26,6 +27,7 @@ TABLES = {
     "town": town_definitions.METRICS,
     "queues": queues.METRICS,
     "reach": reach.METRICS,
+    "per_phone": per_phone.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),
 }

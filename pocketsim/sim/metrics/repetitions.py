@@ -37,8 +37,10 @@ from pocketsim.sim.metrics import (
     aggregate_metrics,
     custom_metrics,
     energy,
+    energy_shares,
     family_metrics,
     fates,
+    per_phone,
     predicted,
     queues,
     reach,
@@ -90,6 +92,7 @@ def measure(
     rows = []
     for row, said in zip(measured, every, strict=True):
         whole = row | energy.measure(row, resolved, said["energy_j"])
+        whole |= per_phone.measure(resolved, said)
         whole |= queues.measure(resolved, said["waits"])
         whole |= reach.measure(resolved, said.get("reach"))
         rows.append(
@@ -104,7 +107,7 @@ def measure(
         "metrics": predicted.beside(
             _metrics(names(resolved), rows, _kinds(resolved), resolved["run"]["seed"]), resolved
         ),
-        **_spent(outputs or []),
+        **_spent(outputs or [], resolved),
         **beside,
     }
 
@@ -147,6 +150,7 @@ def names(resolved: Resolved) -> list[str]:
         *trades.OF_ALL,
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
+        *per_phone.names(resolved),
         *queues.names(resolved),
         *reach.names(resolved),
         *custom_metrics.names(resolved),
@@ -260,11 +264,16 @@ def _of_ratio(name: str, known: Sequence[Mapping[str, Any]], kinds: _Kinds) -> I
     return of_shares(values, [row[trials] * kinds.share for row in known])
 
 
-def _spent(outputs: Sequence[EngineOutput]) -> dict[str, Any]:
+def _spent(outputs: Sequence[EngineOutput], resolved: Resolved) -> dict[str, Any]:
     """Return core seconds by operation and joules by component, where the engine tells them."""
     found = {"cpu_s": _by_name([said["cpu_s"] for said in outputs])} if outputs else {}
-    energy_j = [said["energy_j"] for said in outputs]
-    return {**found, "energy_j": _by_name(energy_j)} if any(energy_j) else found
+    spent: dict[str, list[Mapping[str, float]]] = {
+        "energy_j": [said["energy_j"] for said in outputs],
+        "energy_by_network_j": [
+            energy_shares.named(said.get("energy_by_part_j", {}), resolved) for said in outputs
+        ],
+    }
+    return found | {name: _by_name(every) for name, every in spent.items() if any(every)}
 
 
 def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:

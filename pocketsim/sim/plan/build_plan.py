@@ -409,13 +409,25 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
     if energy is None:
         return None
     links = sorted(contacts["links"]) if contacts else []
-    powers = [energy["access"].get(name) for name in sorted(resolved["network"]["access"])]
+    networks = sorted(resolved["network"]["access"])
     return {
         "core_w": energy["core_w"],
-        "access": [power or _NO_RADIO for power in powers],
+        "access": [_radio(energy["access"].get(name, _NO_RADIO)) for name in networks],
         "contact_w": plan.floats(
             [energy["contacts"].get(name, _NO_RADIO)["active_w"] for name in links]
         ),
+    }
+
+
+def _radio(radio: given.Radio) -> given.Radio:
+    """Return the powers of a radio, without what they rest on."""
+    return {
+        "active_w": radio["active_w"],
+        "up_per_byte_j": radio["up_per_byte_j"],
+        "down_per_byte_j": radio["down_per_byte_j"],
+        "tail_power_w": radio["tail_power_w"],
+        "tail_s": radio["tail_s"],
+        "promotion_j": radio["promotion_j"],
     }
 
 

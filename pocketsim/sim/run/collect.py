@@ -7,7 +7,7 @@ another route. Nothing here runs anything, and nothing is judged.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pocketsim.sim import __version__
 from pocketsim.sim.run import results, sweep
@@ -30,9 +30,10 @@ def table(of_sweep: sweep.Sweep) -> tuple[pa.Table, list[Path]]:
     Its columns are `scenario`, `directory` and `repetition`; `transport`, `payload_bytes` and
     `rate_per_s` of the rung; every key of a run's point, with its unit last
     (`point_values.column`); every metric, core seconds (`cpu_s.<operation>`) and joules
-    (`energy_j.<component>`), with the value of that repetition; the transactions `sent`, `stored`,
-    `in_flight` and `lost`, in all and by reason (`lost.<reason>`). What a run does not have is
-    null. A run that two points share has rows for each of them, if they differ.
+    (`energy_j.<component>`, `energy_by_network_j.<component>.<network>`), with the value of that
+    repetition; the transactions `sent`, `stored`, `in_flight` and `lost`, in all and by reason
+    (`lost.<reason>`). What a run does not have is null. A run that two points share has rows for
+    each of them, if they differ.
     """
     missing: dict[Path, None] = {}
     there = []
@@ -96,7 +97,9 @@ def _rows(
     at = {point_values.column(key, value["unit"]): value["value"] for key, value in place.items()}
     rung = {key: value for key, value in found["rung"].items() if key != "axes"}
     families = {"": found["metrics"]}
-    families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}
+    for name in _SPENT:
+        if name in found:
+            families[f"{name}."] = found[name]
     for repetition, fate in enumerate(found["fates"]):
         yield {
             "scenario": directory.parent.name,
@@ -168,6 +171,7 @@ def _column(values: Sequence[Any]) -> pa.Array:
     return found.cast(pa.float64()) if pa.types.is_null(found.type) else found
 
 
+_SPENT: Final = ("cpu_s", "energy_j", "energy_by_network_j")
 _COLUMNS = {
     "scenario": ("", "name of the scenario"),
     "directory": ("", "the run directory"),
@@ -183,6 +187,7 @@ _COLUMNS = {
 _FAMILIES = {
     "cpu_s": ("s", "core seconds of all phones spent on {}"),
     "energy_j": ("J", "joules of all phones spent by {}"),
+    "energy_by_network_j": ("J", "joules of all phones spent by {}"),
     "lost": ("1", "transactions lost for the reason {}"),
 }
 """Columns that there are several of, by what stands before the dot."""

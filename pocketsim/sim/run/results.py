@@ -56,6 +56,7 @@ class Metrics(TypedDict):
     metrics: dict[str, Estimate]
     cpu_s: NotRequired[dict[str, Estimate]]
     energy_j: NotRequired[dict[str, Estimate]]
+    energy_by_network_j: NotRequired[dict[str, Estimate]]
     hourly: NotRequired[list[dict[str, list[float | None]]]]
     quantile_error: NotRequired[float]
     counts: Fates

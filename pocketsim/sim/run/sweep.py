@@ -188,7 +188,6 @@ def load_sweep(
         for source, several in itertools.groupby(mine, key=lambda pair: pair[0])
         for one in points(source, [values for _, values in several], label, out, before)
     ]
-    _check_metric_of_report(found, document.report.metric, path)
     wanted = None if document.sweep.until is None else goal(document.sweep.until)
     if wanted is not None:
         _check_that_repetitions_can_be_added(found, wanted.metric, path)
@@ -299,15 +298,6 @@ def _with_more(first: Run, number: int, count: int) -> Run:
     )
     alone = Task(task.document, [rung], task.folder)
     return Run(first.at, alone, rung, first.place, first.store, number)
-
-
-def _check_metric_of_report(points: Sequence[Point], metric: str, path: Path) -> None:
-    """Refuse a metric that no run of the sweep has."""
-    every = [names(task.rungs[0].resolved) for at in points for task in at.tasks]
-    known = dict.fromkeys(name for some in every for name in some)
-    if metric and known and metric not in known:
-        reason = f"no run has a metric {metric!r}"
-        raise ScenarioError(path, "report.metric", reason, nearest(metric, known))
 
 
 def _check_that_repetitions_can_be_added(points: Sequence[Point], metric: str, path: Path) -> None:

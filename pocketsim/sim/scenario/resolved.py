@@ -18,6 +18,7 @@ from pocketsim.sim.devices.transport_options import EvaValues, TransportValues
 if TYPE_CHECKING:
     from pocketsim.sim.base.custom_code import CustomClass
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
+    from pocketsim.sim.devices.provenance import Basis
 
 
 class Run(TypedDict):
@@ -534,7 +535,15 @@ class Transport(TransportValues):
     policy: CustomClass | None
 
 
-class Radio(TypedDict):
+class Known(TypedDict):
+    """How prices are known; absent where they are assumed and nobody said why."""
+
+    basis: NotRequired[Basis]
+    source: NotRequired[str]
+    year: NotRequired[int]
+
+
+class Radio(Known):
     """Powers of the radio of an access network."""
 
     active_w: float
@@ -545,7 +554,7 @@ class Radio(TypedDict):
     promotion_j: float
 
 
-class ContactRadio(TypedDict):
+class ContactRadio(Known):
     """Power of one end of a kind of link between phones."""
 
     active_w: float
@@ -555,6 +564,9 @@ class Energy(TypedDict):
     """Powers of every phone but the tokens' authority."""
 
     core_w: float
+    core_basis: NotRequired[Basis]
+    core_source: NotRequired[str]
+    core_year: NotRequired[int]
     access: dict[str, Radio]
     contacts: dict[str, ContactRadio]
 

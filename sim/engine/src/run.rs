@@ -49,6 +49,8 @@ pub struct RunResult {
     pub wall_s: f64,
     /// What phones spent, joules by component; empty if the plan does not ask.
     pub energy_j: BTreeMap<&'static str, f64>,
+    /// The same by number of the access network or of the kind of link.
+    pub energy_by_part_j: BTreeMap<&'static str, Vec<f64>>,
     /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
     pub waits: Option<QueueDelays>,
     /// Who reached whom how; none where the plan limits neither that nor the relay.
@@ -257,7 +259,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     }
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
-    let energy_j = driver.energy_j();
+    let (energy_j, energy_by_part_j) = (driver.energy_j(), driver.energy_by_part_j());
     let waits = driver.waits();
     let reach = driver.reach_summary(end_s);
     let (trace, applications) = driver.finish();
@@ -266,6 +268,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         clock_s,
         wall_s,
         energy_j,
+        energy_by_part_j,
         waits,
         reach,
         final_state: final_state(&applications),

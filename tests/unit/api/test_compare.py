@@ -272,7 +272,10 @@ def test_sensitivity_prints_a_table_and_draws_it(cli, scenario, tmp_path):
     assert head.split()[:3] == ["factor", "mu_star", "mu_star"]
     assert "network.access.home_wifi.latency" in latency
     assert "devices[0].count" in count
-    assert "devices[0].count" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "devices[0].count" in page
+    assert '<html lang="en">' in page
+    assert "<h1>Which range matters</h1>" in page
     told = json.loads(cli("sensitivity", "sweep.toml", "--metric", "rtt_ms_p50", "--json").stdout)
     assert [row["factor"] for row in told] == [
         "network.access.home_wifi.latency",

@@ -11,6 +11,7 @@ from conftest import command_line
 
 import pocketsim as ps
 from pocketsim.api.documents import catalog
+from pocketsim.report.html.page import data_csv
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.devices import profile
 
@@ -105,20 +106,28 @@ def test_a_plot_is_written_by_its_suffix(cli, tmp_path, suffix):
     elif suffix == ".pdf":
         assert content.startswith(b"%PDF-1.")
     else:
-        assert b"pocophone_f1" in content
+        page = content.decode()
+        assert (
+            "<title>Costs of pocophone_f1 and thinkpad_l13 compared with moto_g04s</title>" in page
+        )
+        assert '<html lang="en">' in page
 
 
 def test_a_plot_has_a_line_for_the_first_and_bars_for_the_others():
     found = ps.compare_devices(*THREE)
     chart = ps.plot.devices(found)
     line, *others = chart.data
-    assert set(line.y) == {1.0}
+    assert set(line.x) == {1.0}
     assert [trace.name for trace in others] == list(THREE[1:])
     for trace, ratios in zip(others, found.ratios.values(), strict=True):
-        assert list(trace.y) == [one.ratio for one in ratios]
-        low = [at - below for at, below in zip(trace.y, trace.error_y.arrayminus, strict=True)]
+        assert list(trace.x) == [one.ratio for one in ratios]
+        low = [at - below for at, below in zip(trace.x, trace.error_x.arrayminus, strict=True)]
         assert low == pytest.approx([one.ci95_low for one in ratios])
-    assert chart.layout.yaxis.type == "log"
+    assert chart.layout.xaxis.type == "log"
+    first = data_csv(chart).splitlines()[1 + len(line.x)].split(",")
+    assert float(first[4]) == pytest.approx(others[0].error_x.arrayminus[0])
+    # Labels of an axis as long as its intervals do not touch each other.
+    assert len([at for at in chart.layout.xaxis.tickvals if 1e-4 <= at <= 10]) <= 6
 
 
 @pytest.mark.parametrize(

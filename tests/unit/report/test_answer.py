@@ -10,9 +10,10 @@ import pytest
 
 import pocketsim as ps
 from pocketsim import testing
-from pocketsim.report import write_report
+from pocketsim.report import page_layout, write_report
 from pocketsim.report.answer import finding, limits, numbers, opening
 from pocketsim.report.charts import grids
+from pocketsim.report.html.page import unbroken
 from pocketsim.report.runs import choice
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import load
@@ -234,6 +235,35 @@ def test_the_page_begins_with_the_answer(tmp_path):
     assert re.findall(r'<h2 id="([\w-]+)"', html)[0] == "answer"
 
 
+def test_the_first_chart_says_what_its_thin_lines_are(tmp_path):
+    paths = [run(tmp_path, rate, lost=lost) for rate, lost in ((3.0, 0.0), (9.0, 0.5))]
+    page = page_layout.arranged(load(paths))
+    (first, *_) = page.charts
+    assert first.caption.startswith("stored over sent; thin, with triangles: in flight at the end;")
+    assert first.chart.layout.xaxis.title.text == "rate asked for, 1/s"
+
+
+def test_no_line_ends_between_a_number_and_its_unit(tmp_path):
+    paths = [run(tmp_path / "runs", rate, lost=lost) for rate, lost in ((2.0, 0.0), (8.0, 0.5))]
+    write_report(paths, page := tmp_path / "page.html")
+    html = page.read_text()
+    answer = html[html.index('<header class="answer">') : html.index("</header>")]
+    assert re.search("falls from 100\N{NO-BREAK SPACE}% ", answer)
+    assert re.search("\\d\N{NO-BREAK SPACE}ms</dd>", answer)
+    assert unbroken("2 min, 3 mW at 5 Mbit/s") == "2\xa0min, 3\xa0mW at 5\xa0Mbit/s"
+    assert unbroken("2 seeds, 4 to 8") == "2 seeds, 4 to 8"
+
+
+def test_what_several_profiles_of_one_device_do_not_claim_is_said_once(tmp_path):
+    profiles = testing.resolved()["profiles"]
+    other = json.loads(json.dumps(profiles))
+    other["invented"]["digest"] = "another"
+    page = tmp_path / "page.html"
+    paths = [run(tmp_path / "runs", 2.0), run(tmp_path / "runs", 8.0, profiles=other)]
+    write_report(paths, page)
+    assert page.read_text().count("<li>Invented phone does not claim: anything about") == 1
+
+
 def test_an_axis_of_small_shares_holds_every_line_with_its_intervals(tmp_path):
     paths = [run(tmp_path, rate, lost=0.9) for rate in (2.0, 4.0)]
     found = drawn(paths, metric="success_ratio")
@@ -253,7 +283,7 @@ def test_what_is_asked_for_is_the_first_charts_alone(tmp_path):
     paths = [run(tmp_path, lost=lost, settings={key: at}) for at, lost in pairs]
     page = tmp_path / "page.html"
     write_report(paths, page, asked=Asked(x=key, metric="success_ratio"))
-    assert "falls from 100 %" in page.read_text()
+    assert "falls from 100\xa0%" in page.read_text()
 
 
 def told(path, values):

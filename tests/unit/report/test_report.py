@@ -303,30 +303,11 @@ def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: lis
     assert "energy_mj_per_payment" not in html  # a run without it has no such row
 
 
-def test_the_energy_of_a_town_says_how_much_of_it_is_tails_and_whose_they_are(
-    town_dirs: list[Path],
-):
-    for path, tail_j in zip(town_dirs, (30.0, 60.0), strict=True):
-        found = json.loads((path / "metrics.json").read_text())
-        parts = {"cpu": 10.0, "access_tail": tail_j, "access_active": 90.0 - tail_j}
-        energy_j = {name: {**found["energy_j"][name], "mean": 0.0} for name in found["energy_j"]}
-        for name, spent_j in parts.items():
-            energy_j[name]["mean"] = spent_j
-        (path / "metrics.json").write_text(json.dumps({**found, "energy_j": energy_j}))
-    runs = load(town_dirs)
-    note = "30 to 60 % of the energy are tails of radios"
-    (caption,) = [text for title, text, _ in towns.charts(runs) if title == "Energy of a payment"]
-    for text in (caption, towns.figures_table(runs)):
-        assert note in text
-        assert "filling them is in it" in text
-    assert "30 % of the energy are tails" in towns.figures_table(runs[:1])
-
-
 def test_every_metric_of_a_town_has_a_meaning(town_dirs: list[Path]):
     known = [name for rows in towns.METRICS.values() for name in rows]
     (run, _) = load(town_dirs)
     priced = {**run.resolved, "energy": {}}
-    assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced)])
+    assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced), "mb_per_phone_day"])
 
 
 def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_path: Path):

@@ -149,6 +149,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.recorder.energy_j(self.duration_s)
     }
 
+    /// The same by number of the access network or of the kind of link.
+    pub fn energy_by_part_j(&self) -> BTreeMap<&'static str, Vec<f64>> {
+        self.recorder.energy_by_part_j(self.duration_s)
+    }
+
     /// How long datagrams waited in the queues of radios; none where there are no queues.
     pub fn waits(&self) -> Option<QueueDelays> {
         self.context.waits()

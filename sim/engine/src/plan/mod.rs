@@ -311,6 +311,12 @@ impl Phones {
     pub const SHOP: u32 = 1;
     /// The role of the tokens' authority.
     pub const AUTHORITY: u32 = 2;
+
+    /// The number of the tokens' authority, where there is one.
+    pub fn authority(&self) -> Option<u32> {
+        let place = self.role.iter().position(|&role| role == Self::AUTHORITY);
+        place.map(|place| place as u32)
+    }
 }
 
 /// The Internet between sites and to the relay.

@@ -1,14 +1,16 @@
-//! What phones spend: joules by component, over every phone but the tokens' authority.
+//! What phones spend: joules by component and by network, over every phone but the tokens'
+//! authority.
 //!
 //! A busy core and a contact's busy link draw constant powers. The radio of an access network is
 //! *active* while it carries bytes, in each direction for itself: for as long as they take at the
-//! network's rate, or on air that it shares for as long as they were on it. Then it keeps its
+//! network's rate, or on air that it shares from when they are first of their queue until they are
+//! out: on an access point of IEEE 802.11 what they wait for others is in it. Then it keeps its
 //! *tail*, until it has been silent for that long and sleeps; what comes next *promotes* it. What a
 //! phone has not sent when it goes off costs nothing; of what it was sending, the time does. All of
 //! it is settled in closed form when a datagram comes, without timers. Of a radio whose network says
 //! how it sleeps (`crate::network::radio_states`) the tail and the promotions are those that
-//! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here: batteries, screens, what a phone draws when idle, and what datagrams cost that no
-//! network carries.
+//! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here:
+//! batteries, screens, what a phone draws when idle, and what datagrams cost that no network carries.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +53,12 @@ pub struct Accountant {
     phones: Phones,
     /// By phone.
     radios: Vec<State>,
-    spent_j: [f64; Component::ALL.len()],
+    /// By component: of each network or kind of link, and of all cores together.
+    spent_j: Parts,
 }
+
+/// Joules by component, and there by number of the access network or of the kind of link.
+type Parts = [Vec<f64>; Component::ALL.len()];
 
 /// What a phone's radio is at.
 #[derive(Clone, Copy, Debug)]
@@ -88,19 +94,23 @@ impl Accountant {
     /// Empty accounts of `plan`; none when it says nothing about energy.
     pub fn new(plan: &Plan) -> Option<Self> {
         let prices = plan.energy.clone()?;
+        let mut spent_j = Parts::default();
+        for (component, parts) in Component::ALL.iter().zip(&mut spent_j) {
+            parts.resize(component.parts(&prices), 0.0);
+        }
         Some(Self {
             prices,
             networks: plan.access.clone(),
             phones: plan.phones.clone(),
             radios: vec![State::ASLEEP; plan.phones.role.len()],
-            spent_j: [0.0; Component::ALL.len()],
+            spent_j,
         })
     }
 
     /// Phone `phone` computes for `cpu_s` core seconds.
     pub fn compute(&mut self, phone: u32, cpu_s: Seconds) {
         if self.counts(phone) {
-            self.spend(Component::Cpu, cpu_s * self.prices.core_w);
+            self.spend(Component::Cpu, 0, cpu_s * self.prices.core_w);
         }
     }
 
@@ -108,7 +118,11 @@ impl Accountant {
     pub fn meet(&mut self, phones: [u32; 2], link: usize, busy_s: Seconds) {
         for phone in phones {
             if self.counts(phone) {
-                self.spend(Component::Contact, busy_s * self.prices.contact_w[link]);
+                self.spend(
+                    Component::Contact,
+                    link,
+                    busy_s * self.prices.contact_w[link],
+                );
             }
         }
     }
@@ -182,8 +196,8 @@ impl Accountant {
             let radio = self.radio(phone).1;
             let promotion_j = f64::from(wake.promotions) * radio.promotion_j;
             let tail_j = wake.tail_s * radio.tail_power_w;
-            self.spend(Component::AccessPromotion, promotion_j);
-            self.spend(Component::AccessTail, tail_j);
+            self.spend_access(phone, Component::AccessPromotion, promotion_j);
+            self.spend_access(phone, Component::AccessTail, tail_j);
         }
     }
 
@@ -191,14 +205,14 @@ impl Accountant {
     pub fn take_back(&mut self, phone: u32, wire_bytes: u32) {
         if self.counts(phone) {
             let never_j = f64::from(wire_bytes) * self.radio(phone).1.up_per_byte_j;
-            self.spend(Component::AccessActive, -never_j);
+            self.spend_access(phone, Component::AccessActive, -never_j);
         }
     }
 
     /// Phone `phone` goes off at `now`, and its radio with it.
     pub fn switch_off(&mut self, phone: u32, now: Seconds) {
-        self.spend(Component::AccessActive, self.open_j(phone, now));
-        self.spend(Component::AccessTail, self.tail_j(phone, now));
+        self.spend_access(phone, Component::AccessActive, self.open_j(phone, now));
+        self.spend_access(phone, Component::AccessTail, self.tail_j(phone, now));
         self.radios[phone as usize] = State::ASLEEP;
     }
 
@@ -209,14 +223,24 @@ impl Accountant {
 
     /// Joules by component, had the run ended at `end_s`.
     pub fn spent_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
-        let mut spent_j = self.spent_j;
+        let parts = self.spent_by_part_j(end_s).into_iter();
+        parts
+            .map(|(name, parts)| (name, parts.iter().sum()))
+            .collect()
+    }
+
+    /// The same, of each part: by number of the access network or of the kind of link; cores are
+    /// one.
+    pub fn spent_by_part_j(&self, end_s: Seconds) -> BTreeMap<&'static str, Vec<f64>> {
+        let mut spent_j = self.spent_j.clone();
         for phone in 0..self.radios.len() as u32 {
-            spent_j[Component::AccessActive as usize] += self.open_j(phone, end_s);
-            spent_j[Component::AccessTail as usize] += self.tail_j(phone, end_s);
+            let number = self.network(phone);
+            spent_j[Component::AccessActive as usize][number] += self.open_j(phone, end_s);
+            spent_j[Component::AccessTail as usize][number] += self.tail_j(phone, end_s);
         }
         // What was never sent is taken back from what it was charged for: where that was all, a
         // rounding of dates may leave less than nothing.
-        let spent_j = spent_j.map(|joules| joules.max(0.0));
+        let spent_j = spent_j.map(|parts| parts.iter().map(|joules| joules.max(0.0)).collect());
         let names = Component::ALL.iter().map(|component| component.name());
         names.zip(spent_j).collect()
     }
@@ -230,9 +254,9 @@ impl Accountant {
         let (tail_s, promotion_j) = (radio.tail_s, radio.promotion_j);
         let before_s = self.radios[phone as usize].active_until_s;
         if before_s.is_none_or(|until_s| start_s > until_s + tail_s) {
-            self.spend(Component::AccessPromotion, promotion_j);
+            self.spend_access(phone, Component::AccessPromotion, promotion_j);
         }
-        self.spend(Component::AccessTail, self.tail_j(phone, start_s));
+        self.spend_access(phone, Component::AccessTail, self.tail_j(phone, start_s));
     }
 
     /// Its radio is active until `end_s` at least.
@@ -249,7 +273,7 @@ impl Accountant {
             Direction::Down => radio.down_per_byte_j,
         };
         let active_j = active_s * radio.active_w + f64::from(wire_bytes) * per_byte_j;
-        self.spend(Component::AccessActive, active_j);
+        self.spend_access(phone, Component::AccessActive, active_j);
     }
 
     /// What it is sending at `now` has cost beyond what is paid, or would have cost from then on.
@@ -278,7 +302,7 @@ impl Accountant {
     }
 
     fn radio(&self, phone: u32) -> (&plan::Access, &plan::Radio) {
-        let number = self.phones.access[phone as usize] as usize;
+        let number = self.network(phone);
         (&self.networks[number], &self.prices.access[number])
     }
 
@@ -286,7 +310,27 @@ impl Accountant {
         self.phones.role[phone as usize] != Phones::AUTHORITY
     }
 
-    fn spend(&mut self, component: Component, joules: f64) {
-        self.spent_j[component as usize] += joules;
+    /// The number of the access network that it is on.
+    fn network(&self, phone: u32) -> usize {
+        self.phones.access[phone as usize] as usize
+    }
+
+    fn spend_access(&mut self, phone: u32, component: Component, joules: f64) {
+        self.spend(component, self.network(phone), joules);
+    }
+
+    fn spend(&mut self, component: Component, part: usize, joules: f64) {
+        self.spent_j[component as usize][part] += joules;
+    }
+}
+
+impl Component {
+    /// How many parts it has: networks, kinds of link, or one.
+    fn parts(self, prices: &plan::Energy) -> usize {
+        match self {
+            Self::Cpu => 1,
+            Self::Contact => prices.contact_w.len(),
+            Self::AccessActive | Self::AccessTail | Self::AccessPromotion => prices.access.len(),
+        }
     }
 }

@@ -21,6 +21,8 @@ use crate::resources::radio::Direction;
 pub(crate) struct Recorder {
     trace: Trace,
     energy: Option<Accountant>,
+    /// The tokens' authority, which is no phone.
+    authority: Option<u32>,
     /// None where nobody asks which way things went.
     paths: Option<Box<Paths>>,
 }
@@ -31,6 +33,7 @@ impl Recorder {
         Self {
             trace: Trace::new(plan),
             energy: Accountant::new(plan),
+            authority: plan.phones.authority(),
             paths: (plan.nats.is_some() || plan.relay.is_some()).then(Box::default),
         }
     }
@@ -157,6 +160,7 @@ impl Recorder {
     /// `phone` is given something to send over its access network.
     pub(crate) fn send(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
         self.trace.add(Tally::AccessBytes, wire_bytes);
+        self.carry(phone, wire_bytes);
         if let Some(energy) = &mut self.energy {
             energy.send(phone.0, now, wire_bytes);
         }
@@ -165,6 +169,9 @@ impl Recorder {
     /// `phone` goes off before it has sent what it was given.
     pub(crate) fn take_back(&mut self, phone: NodeId, wire_bytes: u32) {
         self.trace.take_back(Tally::AccessBytes, wire_bytes);
+        if self.authority != Some(phone.0) {
+            self.trace.take_back(Tally::PhoneAccessBytes, wire_bytes);
+        }
         if let Some(energy) = &mut self.energy {
             energy.take_back(phone.0, wire_bytes);
         }
@@ -180,6 +187,7 @@ impl Recorder {
     /// `phone` has sent over air that it shares.
     pub(crate) fn end_sending(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
         self.trace.add(Tally::AccessBytes, wire_bytes);
+        self.carry(phone, wire_bytes);
         if let Some(energy) = &mut self.energy {
             energy.leave(phone.0, Direction::Up, now, Some(wire_bytes));
         }
@@ -187,6 +195,7 @@ impl Recorder {
 
     /// Something for `phone` is out of air that it shares; its bytes, if the phone heard it.
     pub(crate) fn end_receiving(&mut self, now: Seconds, phone: NodeId, wire_bytes: Option<u32>) {
+        self.carry(phone, wire_bytes.unwrap_or(0));
         if let Some(energy) = &mut self.energy {
             energy.leave(phone.0, Direction::Down, now, wire_bytes);
         }
@@ -201,8 +210,16 @@ impl Recorder {
 
     /// `phone` has received over its access network.
     pub(crate) fn receive(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
+        self.carry(phone, wire_bytes);
         if let Some(energy) = &mut self.energy {
             energy.receive(phone.0, now, wire_bytes);
+        }
+    }
+
+    /// `phone` has sent or received so much over its access network.
+    fn carry(&mut self, phone: NodeId, wire_bytes: u32) {
+        if self.authority != Some(phone.0) {
+            self.trace.add(Tally::PhoneAccessBytes, wire_bytes);
         }
     }
 
@@ -256,13 +273,25 @@ impl Recorder {
         accountant.map_or_else(BTreeMap::new, |of| of.spent_j(end_s))
     }
 
+    /// The same by number of the network or of the kind of link.
+    pub(crate) fn energy_by_part_j(&self, end_s: Seconds) -> BTreeMap<&'static str, Vec<f64>> {
+        let accountant = self.energy.as_ref();
+        accountant.map_or_else(BTreeMap::new, |of| of.spent_by_part_j(end_s))
+    }
+
     /// Conversations at rest would have done this.
     pub(crate) fn keep_up(&mut self, counts: &Reckoned) {
-        let [sent, delivered, bytes] =
-            [counts.sent, counts.delivered, counts.bytes].map(|count| count.round() as u64);
+        let known = [
+            counts.sent,
+            counts.delivered,
+            counts.bytes,
+            counts.phone_bytes,
+        ];
+        let [sent, delivered, bytes, phone_bytes] = known.map(|count| count.round() as u64);
         self.trace.add(Tally::DatagramsSent, sent);
         self.trace.add(Tally::DatagramsDelivered, delivered);
         self.trace.add(Tally::AccessBytes, bytes);
+        self.trace.add(Tally::PhoneAccessBytes, phone_bytes);
         let lost = sent - delivered;
         self.trace
             .add_drops(Tally::DatagramsDropped, Reason::LinkLoss, lost);
@@ -292,6 +321,8 @@ pub(crate) struct Reckoned {
     pub(crate) delivered: f64,
     /// Bytes of those sent, with all headers.
     pub(crate) bytes: f64,
+    /// Bytes that phones other than the tokens' authority would have sent or received.
+    pub(crate) phone_bytes: f64,
     /// Core seconds, by operation.
     pub(crate) cpu_s: [Seconds; Operation::ALL.len()],
 }

@@ -74,6 +74,9 @@ named_enum! {
         AccessBytes = "access_bytes",
         /// How often phones left an access network for another.
         NetworkChanges = "network_changes",
+        /// Bytes that phones, but for the tokens' authority, sent or received over access networks,
+        /// with all headers.
+        PhoneAccessBytes = "phone_access_bytes",
     }
 }
 

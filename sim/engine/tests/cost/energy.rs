@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::common::puppet::{act_with_energy, send, Act, Cue};
+use crate::common::sends::{arrivals, simulated_with_energy};
 use crate::common::{arrive, ask, cost, counter, meet, plan, trade_with_energy, turn, BLE};
-use _engine::plan::{Energy, Outage, Phones, Plan, Radio};
-use _engine::record::energy::Accountant;
+use _engine::plan::{Energy, Outage, Phones, Plan, Radio, States, Wifi};
+use _engine::record::energy::{Accountant, Wake};
 use _engine::record::trace::Trace;
 use _engine::resources::radio::Direction;
 use pocketsim_protocols::contract::Operation;
@@ -430,3 +431,133 @@ fn what_is_cut_off_late_is_taken_back_though_the_run_ends_before_it_is_missed() 
         assert_eq!(access(&spent_j), [active_j, 0.0, 0.5]);
     }
 }
+
+/// Two networks and two kinds of link, with prices of their own; phone 1 is on the second network.
+fn two_networks() -> Plan {
+    let mut plan = priced(RADIO);
+    let mut second = plan.access[0].clone();
+    (second.up_bytes_per_s, second.down_bytes_per_s) = (512.0, 512.0);
+    plan.access.push(second);
+    plan.phones.access[1] = 1;
+    let prices = plan.energy.as_mut().expect("it has prices");
+    prices.contact_w.push(32.0);
+    prices.access.push(Radio {
+        active_w: 1.0,
+        up_per_byte_j: 0.25,
+        down_per_byte_j: 0.125,
+        tail_power_w: 0.5,
+        tail_s: 2.0,
+        promotion_j: 4.0,
+    });
+    plan
+}
+
+#[test]
+fn each_network_and_kind_of_link_has_its_own_joules() {
+    let mut of = Accountant::new(&two_networks()).expect("the plan asks for energy");
+    of.compute(0, 0.5);
+    of.compute(1, 0.25);
+    of.meet([0, 1], 1, 0.125);
+    // Half a second up on the first; on the second a second down, a tail, and half a second up.
+    of.send(0, 10.0, 512);
+    of.receive(1, 11.0, 512);
+    of.send(1, 20.0, 256);
+    let parts_j = of.spent_by_part_j(100.0);
+    assert_eq!(parts_j["cpu"], [0.75 * 4.0]);
+    assert_eq!(parts_j["contact"], [0.0, 2.0 * 0.125 * 32.0]);
+    let second_j = 1.0 + 512.0 * 0.125 + 0.5 + 256.0 * 0.25;
+    assert_eq!(parts_j["access_active"], [0.5 * 8.0, second_j]);
+    assert_eq!(parts_j["access_tail"], [4.0 * 2.0, 2.0 * 2.0 * 0.5]);
+    assert_eq!(parts_j["access_promotion"], [0.5, 2.0 * 4.0]);
+    for (name, spent_j) in of.spent_j(100.0) {
+        assert_eq!(spent_j, parts_j[name].iter().sum::<f64>(), "{name}");
+    }
+}
+
+#[test]
+fn a_radio_that_sleeps_as_told_pays_its_own_network() {
+    let mut plan = two_networks();
+    plan.access[1].states = Some(States {
+        promotion_s: 0.25,
+        inactivity_timer_s: 2.0,
+        drx_cycle_s: 0.0,
+        on_duration_s: 0.0,
+        drx_inactivity_timer_s: 0.0,
+        paging_cycle_s: 0.0,
+        sr_periodicity_s: 0.0,
+        grant_delay_s: 0.0,
+        bler: 0.0,
+        harq_delay_s: 0.0,
+    });
+    let mut of = Accountant::new(&plan).expect("the plan asks for energy");
+    of.send(1, 10.0, 256);
+    of.wake(
+        1,
+        Wake {
+            promotions: 3,
+            tail_s: 1.5,
+        },
+    );
+    let parts_j = of.spent_by_part_j(100.0);
+    assert_eq!(parts_j["access_active"], [0.0, 0.5 + 256.0 * 0.25]);
+    assert_eq!(parts_j["access_tail"], [0.0, 1.5 * 0.5]);
+    assert_eq!(parts_j["access_promotion"], [0.0, 3.0 * 4.0]);
+}
+
+#[test]
+fn bytes_of_phones_are_those_sent_and_those_heard_but_not_the_authoritys() {
+    for (role, capacity) in [0, Phones::AUTHORITY]
+        .into_iter()
+        .flat_map(|role| CAPACITIES_BYTES_PER_S.map(|capacity| (role, capacity)))
+    {
+        let mut plan = on_sites(capacity);
+        plan.phones.role = vec![0, role];
+        (0..2).for_each(|_| ask(&mut plan, 10.0, 512));
+        let (trace, _) = carry(plan);
+        let ends = if role == 0 { 2 } else { 1 };
+        assert_eq!(counter(&trace, "access_bytes"), 1024);
+        assert_eq!(counter(&trace, "phone_access_bytes"), ends * 1024);
+    }
+    // What is lost was sent and not heard; what is not sent is neither.
+    let mut lossy = on_sites(0.0);
+    lossy.access[0].loss_ratio = 1.0;
+    ask(&mut lossy, 10.0, 512);
+    assert_eq!(counter(&carry(lossy).0, "phone_access_bytes"), 512);
+    let mut off = on_sites(0.0);
+    ask(&mut off, 10.0, 512);
+    turn(&mut off, 10.25, 0, false);
+    assert_eq!(counter(&carry(off).0, "phone_access_bytes"), 0);
+}
+
+#[test]
+fn on_an_access_point_of_802_11_a_radio_is_active_while_its_datagram_contends() {
+    let mut plan = plan(4);
+    plan.access[0].latency_s = 0.0;
+    plan.access[0].wifi = Some(Wifi {
+        standard: "802.11n".into(),
+        channel_width_mhz: 20,
+        streams: 1,
+        aggregation: false,
+        block_ack_request: true,
+        queue_packets: 500,
+    });
+    plan.phones.mcs = vec![7; 4];
+    plan.energy = priced(RADIO).energy;
+    let sends = [(10.0, 0, 1, 668), (10.0, 2, 3, 668)];
+    let (trace, spent_j) = simulated_with_energy(plan, &sends);
+    let found = arrivals(&trace, sends.len());
+    let took_s: Vec<f64> = found
+        .iter()
+        .map(|end_s| end_s.expect("nothing loses it") - 10.0)
+        .collect();
+    // The last has two frames, and two of the other are in its way. No queue ever has two, so all
+    // of that is somebody's time at the head of one.
+    assert!(took_s.iter().all(|&took_s| took_s > 2.0 * FRAME_S));
+    assert!(took_s.iter().any(|&took_s| took_s > 4.0 * FRAME_S));
+    close(spent_j["access_active"], took_s.iter().sum::<f64>() * 8.0);
+    assert_eq!(spent_j["access_promotion"], 4.0 * 0.5);
+    assert!((spent_j["access_tail"] - 4.0 * 8.0).abs() < 1e-3 * 8.0);
+}
+
+/// A frame of 706 B at 65 Mbit/s.
+const FRAME_S: f64 = (36.0 + 4.0 * 22.0 + 6.0) * 1e-6;

@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.engine_output import NOTHING
-from pocketsim.sim.metrics import compute, custom_protocol, queues, town, trades, transfers
+from pocketsim.sim.metrics import (
+    compute,
+    custom_protocol,
+    per_phone,
+    queues,
+    town,
+    trades,
+    transfers,
+)
 from pocketsim.sim.metrics.intervals import of_shares
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "metrics.json"
@@ -99,7 +107,7 @@ def test_two_transactions_by_hand():
             "stored_block_bytes_max": 664,
             "stalled_run_ratio": 0,
             "partial_run_ratio": 1,
-            **dict.fromkeys(queues.METRICS),  # nobody told
+            **dict.fromkeys((*queues.METRICS, *per_phone.DATA)),  # nobody told
         }
     )
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}

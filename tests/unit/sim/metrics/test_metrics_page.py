@@ -5,7 +5,14 @@ import pytest
 from pocketsim import testing
 from pocketsim.sim import trace
 from pocketsim.sim.base.families import FAMILIES
-from pocketsim.sim.metrics import energy, family_metrics, queues, reference, trades
+from pocketsim.sim.metrics import (
+    energy,
+    family_metrics,
+    per_phone,
+    queues,
+    reference,
+    trades,
+)
 from pocketsim.sim.trace import timeline
 from tools import reference as page
 
@@ -20,8 +27,10 @@ def test_every_metric_has_a_unit_a_formula_and_words(family):
     for name, metric in reference.TABLES[family].items():
         assert all(metric), name
         # What a name says of its unit is true.
-        endings = {"_ms": "ms", "_us": "us", "_bytes": "B", "_eur": "EUR", "_mj": "mJ"}
+        endings = {"_ms": "ms", "_us": "us", "_bytes": "B", "_eur": "EUR", "_mj": "mJ", "_j": "J"}
+        endings |= {"mb": "MB"}
         bare = name.replace("_per_payment", "").replace("_per_transaction", "")
+        bare = bare.replace("_per_phone_day", "")
         for statistic in ("_p50", "_p95", "_mean", "_max", "_min"):
             bare = bare.removesuffix(statistic)
         for ending, unit in endings.items():
@@ -38,6 +47,7 @@ def test_every_metric_that_a_run_has_is_in_a_table(kind):
     own = (
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
+        *per_phone.names(resolved),
         *queues.names(resolved),
     )
     assert {*trades.OF_ALL, *own} <= set(reference.METRICS)

@@ -32,6 +32,8 @@ pub(crate) struct Upkeeps {
     /// Draws where in their rhythm ends are when they are woken.
     stream: Stream,
     keep_alive_s: Seconds,
+    /// The tokens' authority, which is no phone.
+    authority: Option<u32>,
     /// What they would have come to until now.
     pub(crate) counts: Reckoned,
 }
@@ -92,6 +94,7 @@ impl Upkeeps {
             find: None,
             stream: Stream::new(plan.seed, "rest", 0),
             keep_alive_s: plan.transport.options.keep_alive_s,
+            authority: plan.phones.authority(),
             counts: Reckoned::default(),
         }
     }
@@ -128,7 +131,7 @@ impl Upkeeps {
     pub(crate) fn add(&mut self, upkeep: &Upkeep, phones: [u32; 2], costs: [&CostTable; 2]) {
         for &(bytes, count) in &upkeep.sent {
             let count = count as f64;
-            self.count(bytes, count, count);
+            self.count(phones, bytes, count, count);
             self.operate(upkeep.sending, costs[0], bytes, count);
             self.operate(upkeep.receiving, costs[1], bytes, count);
         }
@@ -148,7 +151,7 @@ impl Upkeeps {
         let ratio = habit.delivered_ratio[side];
         let sent: Vec<_> = habit.sent(side, upkeep.varied_s).collect();
         for (bytes, count) in sent {
-            self.count(bytes, count, count * ratio);
+            self.count(phones, bytes, count, count * ratio);
             self.operate(upkeep.sending, costs[0], bytes, count);
             self.operate(upkeep.receiving, costs[1], bytes, count * ratio);
         }
@@ -193,10 +196,16 @@ impl Upkeeps {
         phones.map(|phone| self.networks.get(phone as usize).copied().unwrap_or(NONE))
     }
 
-    fn count(&mut self, bytes: u32, sent: f64, delivered: f64) {
+    fn count(&mut self, phones: [u32; 2], bytes: u32, sent: f64, delivered: f64) {
+        let wire_bytes = f64::from(wire_bytes(bytes));
         self.counts.sent += sent;
         self.counts.delivered += delivered;
-        self.counts.bytes += sent * f64::from(wire_bytes(bytes));
+        self.counts.bytes += sent * wire_bytes;
+        for (phone, datagrams) in phones.into_iter().zip([sent, delivered]) {
+            if self.authority != Some(phone) {
+                self.counts.phone_bytes += datagrams * wire_bytes;
+            }
+        }
     }
 
     fn operate(&mut self, operations: &[Operation], costs: &CostTable, bytes: u32, count: f64) {
