@@ -89,8 +89,8 @@ def columns(
     if made is None:
         return None
     further, phones = people.further, people.lane.size
-    networks = 1 + max(int(of.access.max(initial=0)) for of in (further, made))
-    known, wanted = (of.phone * networks + of.access for of in (further, made))
+    networks = 1 + max(int(each.access.max(initial=0)) for each in (further, made))
+    known, wanted = (each.phone * networks + each.access for each in (further, made))
     at = np.searchsorted(known, wanted)
     is_further = np.isin(wanted, known)
     return {
@@ -127,8 +127,8 @@ def _scheduled(resolved: Resolved, law: given.GroupMoves) -> _Stops:
 def _told(resolved: Resolved, table: Table) -> _Stops:
     names = sorted(resolved["network"]["access"])
     numbers = np.array([names.index(name) for name in table.names])
-    of = table.columns
-    return _Stops(of["time_s"], numbers[of["access"]], of["phone"].astype(np.int64))
+    told = table.columns
+    return _Stops(told["time_s"], numbers[told["access"]], told["phone"].astype(np.int64))
 
 
 def _of_group(stops: _Stops, phones: Indices, law: given.GroupMoves, late: Floats) -> _Columns:
