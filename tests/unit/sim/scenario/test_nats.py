@@ -1,5 +1,7 @@
 """NATs, hole punching and the relay in a scenario: what is refused, and what pairs come to."""
 
+import re
+
 import pytest
 
 from pocketsim.api.documents import reach
@@ -31,19 +33,27 @@ MISTAKES = [
     ("queue = 512", "queue = 0", "network.relay.queue", "greater than or equal to 1", None),
     ('up = "1Gbps"', 'up = "1MB"', "network.relay.up", "is a size", None),
     ("queue = 512", 'latency = "9ms"', "network.relay.latency", "unknown key", None),
-    (
-        "repetitions = 1",
-        'fidelity = "flow"',
-        "network.access.wifi.nat",
-        "knows no place between two phones",
-        'run.fidelity = "hybrid"',
-    ),
 ]
+FLOWS = (
+    "repetitions = 1",
+    'fidelity = "flow"',
+    "network.access.wifi.nat",
+    "knows no place between two phones",
+    'run.fidelity = "hybrid"',
+)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake[1])
 def test_mistakes_are_refused(path, tmp_path, mistake):
     mistakes.check(tmp_path, path.read_text(), mistake)
+
+
+def test_flows_have_no_nats(path, tmp_path):
+    # What else flows do not have is refused first.
+    text = re.sub(
+        "^wifi = .*$", 'up = "40Mbps"\ndown = "40Mbps"', path.read_text(), flags=re.MULTILINE
+    )
+    mistakes.check(tmp_path, text, FLOWS)
 
 
 def test_punching_without_nats_is_refused(scenario, tmp_path):
