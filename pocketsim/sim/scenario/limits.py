@@ -27,6 +27,7 @@ def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that `scenario` asks too much of."""
     workload = scenario.workload
     _check_transitions(scenario, path)
+    _check_moves(scenario, path)
     if isinstance(workload, Compute):
         _check_task(workload, path)
         tasks = float(max(workload.threads) * workload.count * scenario.phone_count())
@@ -113,6 +114,16 @@ def _check_transitions(scenario: Scenario, path: Path) -> None:
         expected = 2 * group.count * scenario.run.duration / math.fsum(means_s.values())
         shorter = min(means_s, key=lambda part: means_s[part])
         check_count((path, f"{place}.{shorter}"), "transitions", expected)
+
+
+def _check_moves(scenario: Scenario, path: Path) -> None:
+    """Refuse a schedule that begins again so often that no memory holds the moves of all phones."""
+    for number, group in enumerate(scenario.devices):
+        every = group.moves.every if group.moves else None
+        if group.moves is not None and group.moves.schedule and every is not None:
+            rounds = math.ceil(scenario.run.duration / every)
+            expected = float(rounds * len(group.moves.schedule) * group.count)
+            check_count((path, f"devices[{number}].moves.every"), "moves", expected)
 
 
 def _paying_s(town: Town, duration_s: float) -> float:

@@ -144,6 +144,12 @@ def test_moves_that_say_nothing_are_refused(root, override, said):
     assert said in str(caught.value)
 
 
+def test_more_moves_than_memory_holds_are_refused(root):
+    with pytest.raises(ScenarioError, match="asks for about") as caught:
+        resolved(root, moves([("1ms", "lte")], every="2ms"), "run.duration=24h")
+    assert "devices[0].moves.every" in str(caught.value)
+
+
 def test_flows_have_no_moves(root):
     path = root / "pocketsim/scenarios/throughput/udp_100b.toml"
     name = next(iter(load(path).scenario.network.access))
