@@ -30,5 +30,7 @@ def warn(directories: Iterable[Path]) -> None:
     from pocketsim.sim.run.results import read_metrics, read_resolved
 
     runs = [(read_metrics(directory), read_resolved(directory)) for directory in directories]
-    for line in run_tables.warnings(runs):
+    # What tells of them loads numpy.
+    runs = [run for run in runs if run[1]["energy"] is not None]
+    for line in run_tables.warnings(runs) if runs else ():
         console.say(f"warning: {line}")

@@ -63,9 +63,8 @@ def build_plan(
     """
     number = streams_number(resolved["run"], repetition)
     name = f"repetition/{number}"
-    itinerary = _itinerary(resolved, name, files or {})
-    goes = None if itinerary is None else (itinerary.phone, itinerary.access)
-    people = populate(resolved, name, goes)
+    itinerary = moves.itinerary(resolved, name, files or {})
+    people = populate(resolved, name, None if itinerary is None else itinerary.goes())
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
     operations = _operations(resolved, name)
@@ -113,15 +112,6 @@ def build_plan(
 
 def _simgrid_library(resolved: Resolved) -> str | None:
     return str(simgrid_file()) if runs_simgrid(resolved["run"], resolved["network"]) else None
-
-
-def _itinerary(resolved: Resolved, name: str, files: Mapping[str, str]) -> moves.Itinerary | None:
-    if not any("moves" in group for group in resolved["devices"]):
-        return None
-    # Here, as it loads what reads tables: children of other runs start faster without.
-    from pocketsim.sim.scenario import move_files
-
-    return moves.itinerary(resolved, name, move_files.again(resolved, files))
 
 
 def _own(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Lanes
 from pocketsim.sim.plan import plan
-from pocketsim.sim.plan.population import Indices, access_of, lanes
+from pocketsim.sim.plan.population import Goes, Indices, access_of, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,14 +39,29 @@ class Itinerary:
     phone: Indices
     access: Indices
 
+    def goes(self) -> Goes:
+        """Return who goes where."""
+        return self.phone, self.access
 
-def itinerary(resolved: Resolved, name: str, tables: Mapping[int, Table]) -> Itinerary | None:
+
+def goes(resolved: Resolved, name: str, files: Mapping[str, str]) -> Goes | None:
+    """Return who goes where in a repetition; None where no group moves. `files` as `itinerary`."""
+    made = itinerary(resolved, name, files)
+    return None if made is None else made.goes()
+
+
+def itinerary(resolved: Resolved, name: str, files: Mapping[str, str]) -> Itinerary | None:
     """Return the moves of all phones in a repetition; None where no group has any.
 
-    `tables` are the files of groups that have one. Who would go where it is stays.
+    `files` are paths by digest. Who would go where it is stays. Raises ScenarioError for a file
+    that has changed.
     """
     if not any("moves" in group for group in resolved["devices"]):
         return None
+    # Here, as it loads what reads tables: children of other runs start faster without.
+    from pocketsim.sim.scenario import move_files
+
+    tables = move_files.again(resolved, files)
     of_phone, lane = lanes(resolved)
     streams = Lanes(resolved["run"]["seed"], f"{name}/moves")
     parts = []

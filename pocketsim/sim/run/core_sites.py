@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.plan import core
+from pocketsim.sim.plan import core, moves
 from pocketsim.sim.plan.population import populate
 from pocketsim.sim.scenario.resolved import streams_number
 
@@ -23,7 +23,7 @@ def lines(resolved: Resolved, files: Mapping[str, str]) -> list[str]:
     95th percentile of the latency from a site to another, over all pairs of sites.
     """
     name = f"repetition/{streams_number(resolved['run'], 0)}"
-    people = populate(resolved, name)
+    people = populate(resolved, name, moves.goes(resolved, name, files))
     attached = core.attach(resolved, name, people, files)
     if attached is None:
         return []

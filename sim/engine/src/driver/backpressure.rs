@@ -14,10 +14,17 @@ use crate::network::resequencer::Way;
 use crate::network::socket_buffer::wire_bytes;
 use crate::network::Network;
 use crate::plan::Plan;
+use crate::resources::attachments::{Attached, Attachments};
 use crate::resources::World;
 
 /// The phones of a run whose networks block them.
-pub(crate) struct SendBlocking(BTreeMap<u32, BlockedSender>);
+pub(crate) struct SendBlocking {
+    /// By phone; of those that are blocked somewhere.
+    senders: BTreeMap<u32, BlockedSender>,
+    /// By attachment, whether its network blocks.
+    blocks: Vec<bool>,
+    attached: Attached,
+}
 
 #[derive(Default)]
 struct BlockedSender {
@@ -32,12 +39,33 @@ struct BlockedSender {
 impl SendBlocking {
     /// Those of a plan; none where nobody is blocked.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let phones = (0..).zip(&plan.phones.access);
-        let blocked = phones.filter(|&(_, &access)| plan.access[access as usize].blocks);
+        let attachments = Attachments::new(plan);
+        let networks = attachments.access.iter();
+        let blocks = networks.map(|&access| plan.access[access as usize].blocks);
+        let blocks: Vec<bool> = blocks.collect();
+        let phones = attachments.phone.iter().zip(&blocks);
+        let blocked = phones.filter_map(|(&phone, &blocks)| blocks.then_some(phone));
         let senders: BTreeMap<u32, BlockedSender> = blocked
-            .map(|(phone, _)| (phone, BlockedSender::default()))
+            .map(|phone| (phone, BlockedSender::default()))
             .collect();
-        (!senders.is_empty()).then_some(Self(senders))
+        (!senders.is_empty()).then(|| Self {
+            senders,
+            blocks,
+            attached: Attached::new(plan),
+        })
+    }
+
+    /// A phone leaves its network: what was in its queue is gone.
+    pub(crate) fn leave(&mut self, phone: u32) {
+        if let Some(sender) = self.senders.get_mut(&phone) {
+            sender.outs_s.clear();
+            sender.look_s = 0.0;
+        }
+    }
+
+    /// It has another attachment.
+    pub(crate) fn join(&mut self, phone: u32, attachment: u32) {
+        self.attached.join(phone, attachment);
     }
 
     /// Whether a lane may send a datagram now; if not, it waits from now on.
@@ -48,7 +76,8 @@ impl SendBlocking {
         (from, lane): (u32, Lane),
         (to, datagram): (NodeId, &Datagram<B>),
     ) -> bool {
-        let Some(sender) = self.0.get_mut(&from) else {
+        let blocks = self.blocks[self.attached.of(from) as usize];
+        let Some(sender) = self.senders.get_mut(&from) else {
             return true;
         };
         let way = Way {
@@ -59,7 +88,8 @@ impl SendBlocking {
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let waits = sender.lanes.front() == Some(&lane);
         let is_first = waits || sender.lanes.is_empty();
-        let passes = !network.needs_radio(way, context.now())
+        let passes = !blocks
+            || !network.needs_radio(way, context.now())
             || is_first && network.has_room(context, way.from, bytes);
         if passes {
             sender.lanes.drain(..usize::from(waits));
@@ -76,7 +106,7 @@ impl SendBlocking {
         context: &mut SimContext<W>,
         phone: u32,
     ) -> Option<Lane> {
-        let sender = self.0.get_mut(&phone)?;
+        let sender = self.senders.get_mut(&phone)?;
         sender.forget_outs(context.now());
         let out_s = context.world().out_s(NodeId(phone));
         let is_new =
@@ -87,12 +117,12 @@ impl SendBlocking {
 
     /// The lane of a phone that waits for room first, if there is one.
     pub(crate) fn first(&self, phone: u32) -> Option<Lane> {
-        self.0.get(&phone)?.first()
+        self.senders.get(&phone)?.first()
     }
 
     /// A phone goes off: nobody waits there, and nothing will be out.
     pub(crate) fn forget(&mut self, phone: u32) {
-        if let Some(sender) = self.0.get_mut(&phone) {
+        if let Some(sender) = self.senders.get_mut(&phone) {
             *sender = BlockedSender::default();
         }
     }

@@ -39,6 +39,7 @@ use crate::plan::Plan;
 use crate::record::paths::ReachSummary;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::trace::{Tally, Trace};
+use crate::resources::attachments::{Attached, Attachments};
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::{Advance, Happening, Listener, World};
 
@@ -83,7 +84,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let blocking = SendBlocking::new(&plan);
         let detained = (Forwarders::new(&plan), RadioStates::new(&plan));
         let limits = (Reach::new(&plan), Relay::new(plan.relay.as_ref()));
-        let (attached, attachments) = (plan.attached(), plan.attachments());
+        let (attached, attachments) = (Attached::new(&plan), Attachments::new(&plan));
         let moving = Moving::new(plan.moves, phones, &mut context);
         let routes = Routes::new(
             &plan.access,
@@ -95,7 +96,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let contacts = Contacts::new(plan.proximity);
-        let network = Network::new(seed, phones, routes, contacts, detained, limits, attached);
+        let network = Network::new(
+            seed,
+            phones,
+            routes,
+            contacts,
+            detained,
+            limits,
+            (&attachments, attached),
+        );
         executor.arm_applications(&mut context);
         context.set_alarm();
         Self {
@@ -367,6 +376,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.recorder.leave_network(now, phone);
             // The world fails what was in its queues, and reports it later.
             self.context.world().leave(NodeId(phone));
+            if let Some(blocking) = &mut self.blocking {
+                blocking.leave(phone);
+                self.open_gate(phone);
+            }
             let moving = self.moving.as_ref();
             match moving.map_or(0.0, |moving| moving.interruption_s(number)) {
                 0.0 => self.join(number),
@@ -392,8 +405,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.executor.post(phone, Lane::RECEIVE, Input::Network);
         }
         if let Some(blocking) = &mut self.blocking {
-            blocking.sent(&mut self.context, phone);
-            self.open_gate(phone);
+            blocking.join(phone, attachment);
         }
     }
 

@@ -19,7 +19,8 @@ use pocketsim_protocols::contract::Seconds;
 
 use crate::base::rng::Stream;
 use crate::network::resequencer::Way;
-use crate::plan::{Attached, Bursts};
+use crate::plan::Bursts;
+use crate::resources::attachments::{Attached, Attachments};
 
 /// The chains of one run, by attachment; where a network has no bursts there is none.
 pub(crate) struct Chains {
@@ -47,10 +48,15 @@ struct Clock {
 impl Chains {
     /// Links that have carried nothing yet; `bursts` are those of each attachment's network, none
     /// without any.
-    pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>], attached: Attached) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        bursts: &[Option<Bursts>],
+        (attachments, attached): (&Attachments, Attached),
+    ) -> Self {
         let chains = |name: &str| {
             let link = |(number, given): (u32, &Option<Bursts>)| {
-                given.map(|given| Box::new(LossChain::new(given, Stream::new(seed, name, number))))
+                let (seed, phone) = attachments.streams(seed, number);
+                given.map(|given| Box::new(LossChain::new(given, Stream::new(seed, name, phone))))
             };
             (0..).zip(bursts).map(link).collect()
         };

@@ -36,7 +36,7 @@ impl<B> Network<B> {
         let way = flight.way;
         let token = self.flights.insert(flight) as u32;
         if let Some(movers) = &mut self.movers {
-            movers.send(token, way);
+            movers.send(token, way, self.routes.network(way.from));
         }
         if let (true, Some(crossings)) = (route.crosses, &mut self.crossings) {
             crossings.expect(token, self.routes.crossing(way, route, jitters_s[1]));
@@ -241,12 +241,13 @@ impl<B> Network<B> {
             return context.push(date, Due::Relayed(token, Stage::Bucket));
         }
         let mut date = flight.out_s + flight.extra_s;
-        let (way, epoch) = (flight.way, flight.epochs[0]);
+        let (way, ordered) = (flight.way, flight.ordered);
+        let order = self.order(token);
         match &mut self.crossings {
             Some(crossings) if crossings.awaits(token) => {
-                date = crossings.entry(token, way, epoch, date);
+                date = crossings.entry(token, way, order, date);
             }
-            _ if flight.ordered => date = self.resequencer.delivery(way, epoch, date),
+            _ if ordered => date = self.resequencer.delivery(way, order, date),
             _ => {}
         }
         context.push(date, Due::Crossing(token));
@@ -277,8 +278,8 @@ impl<B> Network<B> {
         let left_s = (flight.extra_s - self.routes.to_relay_s(way.from, bytes)).max(0.0);
         let mut date = out_s + left_s;
         if flight.ordered {
-            let epoch = flight.epochs[0];
-            date = self.resequencer.delivery(way, epoch, date);
+            let order = self.order(token);
+            date = self.resequencer.delivery(way, order, date);
         }
         context.push(date, Due::Crossing(token));
     }
@@ -296,9 +297,8 @@ impl<B> Network<B> {
         for (token, far_s) in across {
             let (flight, mut date) = (&self.flights[token as usize], context.now() + far_s);
             if flight.ordered {
-                date = self
-                    .resequencer
-                    .delivery(flight.way, flight.epochs[0], date);
+                let (way, order) = (flight.way, self.order(token));
+                date = self.resequencer.delivery(way, order, date);
             }
             context.push(date, Due::Crossing(token));
         }
@@ -314,12 +314,11 @@ impl<B> Network<B> {
         let flight = &self.flights[token as usize];
         let (way, [_, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
         let cut = self.cut(context, token);
-        let movers = self.movers.as_ref();
-        let is_met = movers.is_none_or(|movers| movers.is_met(token, way));
+        let is_met = self.gone_s(token).is_none();
         let crossings = self.crossings.as_mut();
         let crossings = crossings.filter(|crossings| crossings.awaits(token));
         let reason = if let Some((cut_s, reason)) = cut {
-            recorder.take_back(way.from, bytes);
+            recorder.take_back(way.from, bytes, self.network_of(token));
             recorder.cut_wait(flight.row, Direction::Up, cut_s);
             reason
         } else if flight.lost[0] {
@@ -379,10 +378,10 @@ impl<B> Network<B> {
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (context.now(), &self.flights[token as usize]);
-        let movers = self.movers.as_ref();
         if let Some(off_s) = context.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
             recorder.cut_wait(flight.row, Direction::Down, off_s);
-        } else if movers.is_some_and(|movers| !movers.is_met(token, flight.way)) {
+        } else if let Some(gone_s) = self.gone_s(token) {
+            recorder.cut_wait(flight.row, Direction::Down, gone_s);
             self.remove(now, recorder, token, Reason::Moved);
             return None;
         } else if !flight.lost[1] {
@@ -430,9 +429,29 @@ impl<B> Network<B> {
                 .cut(context, token as u32)
                 .map_or(end_s, |(cut_s, _)| cut_s);
             if flight.out_s.is_finite() && flight.out_s > left_s.min(end_s) {
-                recorder.take_back(flight.way.from, flight.wire_bytes());
+                let network = self.network_of(token as u32);
+                recorder.take_back(flight.way.from, flight.wire_bytes(), network);
             }
         }
+    }
+
+    /// The network that a datagram was sent over, where that may not be its sender's any more.
+    fn network_of(&self, token: u32) -> Option<u32> {
+        let movers = self.movers.as_ref();
+        movers.map(|movers| movers.network(token))
+    }
+
+    /// Since when the receiver of a datagram is not at the network that it goes to, if so.
+    pub(crate) fn gone_s(&self, token: u32) -> Option<Seconds> {
+        let way = self.flights[token as usize].way;
+        self.movers.as_ref()?.gone_s(token, way)
+    }
+
+    /// What left over one network and in one session of its sender keeps its order.
+    fn order(&self, token: u32) -> u32 {
+        let movers = self.movers.as_ref();
+        let networks = movers.map_or(0, |movers| movers.order(token));
+        self.flights[token as usize].epochs[0] + networks
     }
 
     /// When its sender went off or left the network before it was out of the radio, if so, and which.

@@ -39,11 +39,11 @@ use crate::network::relay::Relay;
 use crate::network::resequencer::{Resequencer, Way};
 use crate::network::routes::{AccessLink, Route, Routes};
 use crate::network::socket_buffer::{fragments, wire_bytes};
-use crate::plan::Attached;
 use crate::record::paths::ReachSummary;
 use crate::record::recorder::{Dropped, Recorder};
 use crate::record::timeline::Row;
 use crate::record::trace::Tally;
+use crate::resources::attachments::{Attached, Attachments};
 use crate::resources::{Hop, World};
 
 /// The datagrams of one run that are under way, with a body of type `B`.
@@ -114,7 +114,7 @@ impl<B> Network<B> {
         contacts: Contacts,
         (forwarders, states): (Option<Forwarders>, Option<RadioStates>),
         (reach, relay): (Option<Box<Reach>>, Option<Box<Relay>>),
-        attached: Attached,
+        (attachments, attached): (&Attachments, Attached),
     ) -> Self {
         let bursts = routes.bursts();
         Self {
@@ -125,7 +125,7 @@ impl<B> Network<B> {
             contacts,
             resequencer: Resequencer::default(),
             movers: attached.varies().then(|| Box::new(Movers::new(phones))),
-            chains: Chains::new(seed, &bursts, attached),
+            chains: Chains::new(seed, &bursts, (attachments, attached)),
             forwarders,
             states,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
@@ -276,10 +276,15 @@ impl<B> Network<B> {
                 return None;
             }
         }
+        let is_met = self.gone_s(token).is_none();
         let (now, flight) = (context.now(), self.flights.remove(token as usize));
         let to = flight.way.to;
         if !context.is_on(to.0) || context.epoch(to.0) != flight.epochs[1] {
             self.drop(now, recorder, &flight, Reason::ReceiverOff);
+            return None;
+        }
+        if !is_met {
+            self.drop(now, recorder, &flight, Reason::Moved);
             return None;
         }
         self.settle_order(now, &flight);
@@ -437,6 +442,9 @@ impl<B> Network<B> {
         let sender = &mut self.senders[way.from.0 as usize];
         flight.lost[0] = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
         let token = self.flights.insert(flight) as u32;
+        if let Some(movers) = &mut self.movers {
+            movers.send_near(token);
+        }
         context.push(
             passage.end_s,
             Due::ContactEnd(token, context.epoch(way.from.0)),

@@ -8,7 +8,8 @@ use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 use crate::network::core_routes::{Between, CoreRoutes};
 use crate::network::crossings::{Crossing, Crossings};
 use crate::network::resequencer::Way;
-use crate::plan::{Access, Attachments, Backbone, Bursts, Core, Outage};
+use crate::plan::{Access, Backbone, Bursts, Core, Outage};
+use crate::resources::attachments::Attachments;
 
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
@@ -151,6 +152,11 @@ impl Routes {
         let between_s = core.and_then(|core| core.to_relay_s(place.site, wire_bytes));
         let between_s = between_s.unwrap_or(self.backbone.relay_latency_s);
         self.links[place.network as usize].latency_s + between_s
+    }
+
+    /// The number of the network of a phone.
+    pub(crate) fn network(&self, phone: NodeId) -> u32 {
+        self.places[phone.0 as usize].network
     }
 
     /// A phone has another attachment from now on; the number of its network.

@@ -15,7 +15,7 @@ use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
 
-pub use self::moves::{Attached, Attachments, Moves};
+pub use self::moves::Moves;
 pub use self::nats::{HolePunching, Nat, Nats, Relay};
 pub use self::wifi::Wifi;
 
@@ -286,16 +286,6 @@ impl Profile {
 }
 
 impl Plan {
-    /// Where each phone is at any time.
-    pub(crate) fn attachments(&self) -> Attachments {
-        Attachments::new(&self.phones, self.moves.as_ref())
-    }
-
-    /// Which of them phones have, at the beginning.
-    pub(crate) fn attached(&self) -> Attached {
-        Attached::new(self.moves.as_ref(), self.phones.access.len())
-    }
-
     /// How much the receive buffer of a phone's socket holds, by profile.
     pub(crate) fn socket_buffers_bytes(&self) -> impl Iterator<Item = u64> + '_ {
         let asked_bytes = self.transport.options.socket_buffer_bytes;

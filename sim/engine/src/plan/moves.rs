@@ -2,7 +2,6 @@
 
 #[cfg(feature = "python")]
 use crate::plan::columns::{floats, numbers};
-use crate::plan::Phones;
 #[cfg(feature = "python")]
 use pyo3::FromPyObject;
 
@@ -37,66 +36,6 @@ pub struct Moves {
     /// Number of the attachment that it has afterwards.
     #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub attachment: Vec<u32>,
-}
-
-/// All attachments of a run, as columns of one length.
-#[derive(Clone, Debug)]
-pub struct Attachments {
-    /// Phone.
-    pub phone: Vec<u32>,
-    /// Number of its access network.
-    pub access: Vec<u32>,
-    /// Number of its site.
-    pub site: Vec<u32>,
-    /// As `Phones::mcs`.
-    pub mcs: Vec<u32>,
-}
-
-impl Attachments {
-    /// Those that phones begin with, and those that they move to.
-    pub fn new(phones: &Phones, moves: Option<&Moves>) -> Self {
-        let none: &[u32] = &[];
-        let further = |column: fn(&Moves) -> &Vec<u32>| moves.map_or(none, |moves| column(moves));
-        let first: Vec<u32> = (0..phones.access.len() as u32).collect();
-        Self {
-            phone: [&first, further(|moves| &moves.phone)].concat(),
-            access: [&phones.access, further(|moves| &moves.access)].concat(),
-            site: [&phones.site, further(|moves| &moves.site)].concat(),
-            mcs: [&phones.mcs, further(|moves| &moves.mcs)].concat(),
-        }
-    }
-}
-
-/// Which attachment each phone has now.
-#[derive(Clone, Debug)]
-pub struct Attached(Option<Vec<u32>>);
-
-impl Attached {
-    /// Each has its first.
-    pub fn new(moves: Option<&Moves>, phones: usize) -> Self {
-        Self(moves.map(|_| (0..phones as u32).collect()))
-    }
-
-    /// That of a phone.
-    #[inline(always)]
-    pub fn of(&self, phone: u32) -> u32 {
-        match &self.0 {
-            None => phone,
-            Some(attached) => attached[phone as usize],
-        }
-    }
-
-    /// Whether phones move.
-    pub fn varies(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// A phone has another from now on.
-    pub fn join(&mut self, phone: u32, attachment: u32) {
-        if let Some(attached) = &mut self.0 {
-            attached[phone as usize] = attachment;
-        }
-    }
 }
 
 impl Moves {

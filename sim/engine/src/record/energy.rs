@@ -201,11 +201,13 @@ impl Accountant {
         }
     }
 
-    /// Of what `phone` was given to send, these bytes never left it.
-    pub fn take_back(&mut self, phone: u32, wire_bytes: u32) {
+    /// Of what `phone` was given to send, these bytes never left it; over `network`, if that need not
+    /// be the one that it has now.
+    pub fn take_back(&mut self, phone: u32, wire_bytes: u32, network: Option<u32>) {
         if self.counts(phone) {
-            let never_j = f64::from(wire_bytes) * self.radio(phone).1.up_per_byte_j;
-            self.spend_access(phone, Component::AccessActive, -never_j);
+            let network = network.map_or_else(|| self.network(phone), |number| number as usize);
+            let never_j = f64::from(wire_bytes) * self.prices.access[network].up_per_byte_j;
+            self.spend(Component::AccessActive, network, -never_j);
         }
     }
 

@@ -166,14 +166,14 @@ impl Recorder {
         }
     }
 
-    /// `phone` goes off before it has sent what it was given.
-    pub(crate) fn take_back(&mut self, phone: NodeId, wire_bytes: u32) {
+    /// `phone` goes off or moves before it has sent what it was given, over `network` if one is said.
+    pub(crate) fn take_back(&mut self, phone: NodeId, wire_bytes: u32, network: Option<u32>) {
         self.trace.take_back(Tally::AccessBytes, wire_bytes);
         if self.authority != Some(phone.0) {
             self.trace.take_back(Tally::PhoneAccessBytes, wire_bytes);
         }
         if let Some(energy) = &mut self.energy {
-            energy.take_back(phone.0, wire_bytes);
+            energy.take_back(phone.0, wire_bytes, network);
         }
     }
 

@@ -16,7 +16,8 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 use crate::base::event_queue::EventQueue;
 use crate::base::prefetch::prefetch;
 use crate::base::rng::Stream;
-use crate::plan::{Access, Attached, Plan, Profile};
+use crate::plan::{Access, Plan, Profile};
+use crate::resources::attachments::{Attached, Attachments};
 use crate::resources::capacity::Capacity;
 use crate::resources::computers::Computers;
 use crate::resources::max_min::Claim;
@@ -94,7 +95,7 @@ impl Hybrid {
         };
         let has_rates = plan.access.iter().zip(&lines).all(has_rates);
         assert!(has_rates, "a radio without a rate");
-        let attachments = plan.attachments();
+        let attachments = Attachments::new(plan);
         let sites = attachments.site.iter().zip(&attachments.access);
         let sites = sites.map(|(&site, &access)| {
             let [up, down] = lines[access as usize];
@@ -108,7 +109,7 @@ impl Hybrid {
             looks: EventQueue::new(),
             happened: VecDeque::new(),
             medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
-            attached: plan.attached(),
+            attached: Attached::new(plan),
             lines: match plan.moves {
                 None => vec![],
                 Some(_) => lines_of(&attachments.access),

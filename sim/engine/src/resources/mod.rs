@@ -7,6 +7,7 @@
 //! two use, a contact, the driver gives to [`crate::network::contacts`] instead.
 
 pub mod any_world;
+pub mod attachments;
 pub mod capacity;
 pub(crate) mod computers;
 pub mod hybrid;

@@ -1,10 +1,14 @@
 //! Phones that change their access network: what is under way then, and what comes after.
 
-use crate::common::puppet::{act_over_in_hybrid, say, send, Cue, Wire};
+use std::collections::BTreeMap;
+
+use crate::common::puppet::{act_with_energy, say, send, Cue};
 use crate::common::{arrive, counter, plan, reasons, times, BYTES_PER_S, LATENCY_S};
-use _engine::plan::{Moves, Plan};
+use _engine::plan::{Energy, Moves, Plan, Radio, States};
 use _engine::record::trace::Trace;
-use pocketsim_protocols::contract::{EventKind, Path, Reason, Seconds};
+use pocketsim_protocols::contract::{EventKind, Reason, Seconds};
+
+type Joules = BTreeMap<&'static str, f64>;
 
 const BYTES: u32 = 972; // 1000 with its headers
 const SLOW_S: Seconds = 0.5;
@@ -35,20 +39,21 @@ fn moving(interruption_s: Seconds) -> Plan {
 }
 
 /// Phones send to each other at these dates and say what they get.
-fn carry(mut plan: Plan, asked: &[(Seconds, u32)]) -> Trace {
+fn carry(plan: Plan, asked: &[(Seconds, u32)]) -> Trace {
+    carry_with_energy(plan, asked).0
+}
+
+/// The same, and the joules of it by component.
+fn carry_with_energy(mut plan: Plan, asked: &[(Seconds, u32)]) -> (Trace, Joules) {
     for (number, &(date, from)) in (0..).zip(asked) {
         arrive(&mut plan, date, from, 1 - from);
         plan.workload.payload_bytes[number] = number as u32;
     }
-    act_over_in_hybrid(
-        || Wire(Path::Direct),
-        plan,
-        |node, cue| match cue {
-            Cue::Asked(number) => vec![send(1 - node, number, BYTES)],
-            Cue::Got(parcel) => vec![say(parcel.number)],
-            Cue::Failed(_) => vec![],
-        },
-    )
+    act_with_energy(plan, |node, cue| match cue {
+        Cue::Asked(number) => vec![send(1 - node, number, BYTES)],
+        Cue::Got(parcel) => vec![say(parcel.number)],
+        Cue::Failed(_) => vec![],
+    })
 }
 
 fn near(one: Seconds, other: Seconds) -> bool {
@@ -125,4 +130,81 @@ fn on_shared_air_what_waits_is_lost_and_others_get_its_share() {
     assert!(counter(&trace, "moved") > 0);
     let all = counter(&trace, "datagrams_delivered") + counter(&trace, "moved");
     assert_eq!(all, 8);
+}
+
+#[test]
+fn what_was_cut_holds_up_nothing_on_the_new_network() {
+    // Twenty datagrams of a tenth of a second each; jitter gives ways an order.
+    let mut plan = moving(0.0);
+    plan.access[0].up_bytes_per_s = 10_000.0;
+    for access in &mut plan.access {
+        (access.jitter_median_s, access.jitter_sigma) = (1e-4, 0.1);
+    }
+    let asked: Vec<_> = [(9.95, 1); 20].into_iter().chain([(10.1, 1)]).collect();
+    let trace = carry(plan, &asked);
+    let last_s = times(&trace, EventKind::Take).last().copied();
+    assert!(
+        last_s.is_some_and(|at| at < 10.1 + SLOW_S + 0.1),
+        "{last_s:?}"
+    );
+    assert_eq!(counter(&trace, "moved"), 20);
+}
+
+#[test]
+fn joules_are_taken_back_from_the_network_that_never_spent_them() {
+    let radio = |up_per_byte_j| Radio {
+        active_w: 0.0,
+        up_per_byte_j,
+        down_per_byte_j: 0.0,
+        tail_s: 0.0,
+        tail_power_w: 0.0,
+        promotion_j: 0.0,
+    };
+    let mut plan = moving(0.0);
+    plan.access[0].up_bytes_per_s = 10_000.0;
+    plan.energy = Some(Energy {
+        core_w: 0.0,
+        access: vec![radio(1.0), radio(0.0)],
+        contact_w: vec![],
+    });
+    // Ten are given to the radio, and three are out.
+    let (_, spent_j) = carry_with_energy(plan, &[(9.65, 1); 10]);
+    assert!(
+        (spent_j["access_active"] - 3000.0).abs() < 1e-6,
+        "{spent_j:?}"
+    );
+}
+
+#[test]
+fn a_network_blocks_those_who_have_moved_there() {
+    for (blocks, lost) in [([false, true], 0), ([true, false], 9)] {
+        let mut plan = moving(0.0);
+        for (access, blocks) in plan.access.iter_mut().zip(blocks) {
+            (access.blocks, access.up_queue_bytes) = (blocks, Some(1000.0));
+        }
+        let trace = carry(plan, &[(15.0, 1); 10]);
+        assert_eq!(counter(&trace, "queue_full"), lost);
+        assert_eq!(counter(&trace, "datagrams_delivered"), 10 - lost);
+    }
+}
+
+#[test]
+fn what_the_old_network_sends_again_comes_too_late() {
+    let mut plan = moving(2.0);
+    plan.access[0].states = Some(States {
+        promotion_s: 0.0,
+        inactivity_timer_s: 100.0,
+        drx_cycle_s: 0.0,
+        on_duration_s: 0.0,
+        drx_inactivity_timer_s: 0.0,
+        paging_cycle_s: 0.0,
+        sr_periodicity_s: 0.0,
+        grant_delay_s: 0.0,
+        bler: 0.9,
+        harq_delay_s: 0.1,
+    });
+    let trace = carry(plan, &[(9.9, 0); 50]);
+    let last_s = times(&trace, EventKind::Take).last().copied();
+    assert!(last_s.is_none_or(|at| at < 10.0), "{last_s:?}");
+    assert!(counter(&trace, "moved") > 0);
 }

@@ -1,6 +1,6 @@
 //! Connections of phones that change their access network.
 
-use crate::common::{parcel, quic, quic_world, Parcel, World};
+use crate::common::{parcel, quic, quic_world, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{EventKind, NodeId, Path, Reason};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
@@ -109,4 +109,45 @@ fn over_the_relay_it_survives_at_either_end() {
         let later = world.sent.iter().rfind(|sent| sent.from == NodeId(node));
         assert_eq!(later.map(|sent| sent.path), Some(Path::Direct));
     }
+}
+
+#[test]
+fn a_path_is_challenged_once_however_often_its_migration_is_told() {
+    let mut world = moved(0, kept());
+    // Acknowledgements take so long from 5 s on that the mover tells it again and again.
+    world.rule = Box::new(
+        |_, sent| match sent.from == NodeId(1) && sent.time_s >= 5.0 {
+            true => Verdict::Later(0.5),
+            false => Verdict::Pass,
+        },
+    );
+    world.run_until(7.0);
+    let padded = |node| {
+        let own = world
+            .sent
+            .iter()
+            .filter(move |sent| sent.from == NodeId(node));
+        let later = own.filter(|sent| sent.time_s >= 5.0 && sent.bytes >= 1150);
+        later.count()
+    };
+    let told = world
+        .sent
+        .iter()
+        .filter(|sent| sent.from == NodeId(0) && sent.time_s >= 5.0 && sent.time_s < 5.5);
+    assert!(told.count() > 1, "it is told again");
+    assert!(
+        padded(1) <= 6,
+        "a challenge and a search for the MTU: {}",
+        padded(1)
+    );
+}
+
+#[test]
+fn a_handshake_of_which_nothing_was_heard_goes_on() {
+    let mut world = quic_world(2, 0.010, &kept());
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.move_at(0.001, 0);
+    world.run_until(5.0);
+    assert_eq!(world.sequences(1), [1]);
+    assert!(world.failed(0).is_empty());
 }

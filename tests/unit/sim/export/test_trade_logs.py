@@ -12,7 +12,7 @@ from pocketsim import testing
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.export import app_csv, phone_logs
-from pocketsim.sim.metrics import queues
+from pocketsim.sim.metrics import per_phone, queues
 
 CSV_HEAD = ",".join(app_csv.COLUMNS) + "\n"
 CSV_ROW = "send_benchmark_sc,2025-06-22T10:00:00Z,UDP,1,7,600,x#0,7\n"
@@ -65,9 +65,10 @@ def test_partial_log_is_read_like_a_whole_one(tmp_path, simulated, name):
     assert phone_logs.read(partial).equals(phone_logs.read(whole))
 
 
-def without_queues(measured):
+def without_radios(measured):
     """Return the metrics of a run that a log knows, which is nothing of radios."""
-    return {name: one for name, one in measured["metrics"].items() if name not in queues.METRICS}
+    unknown = {*queues.METRICS, *per_phone.METRICS}
+    return {name: one for name, one in measured["metrics"].items() if name not in unknown}
 
 
 def assert_same_but_for_seeds(found, expected):
@@ -87,7 +88,7 @@ def test_a_log_gives_the_metrics_of_its_run(tmp_path, simulated):
         assert expected["metrics"].pop(longer_than_the_run)["mean"] is None
         done = found["metrics"].pop(longer_than_the_run)["mean"]
         assert done == pytest.approx(found["metrics"]["success_ratio"]["mean"])
-    assert_same_but_for_seeds(found["metrics"], without_queues(expected))
+    assert_same_but_for_seeds(found["metrics"], without_radios(expected))
     assert found["counts"] == expected["counts"]
     assert found["scenario"] == "mine"
     assert "rung" not in found
@@ -144,7 +145,7 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
     shares = [found["metrics"].pop("settled_success_ratio")["mean"] for found in (of_run, of_file)]
     assert shares == [1 / 3, 1 / 4]
     assert of_run["metrics"]["success_ratio"]["mean"] == 1 / 4
-    assert_same_but_for_seeds(of_file["metrics"], without_queues(of_run))
+    assert_same_but_for_seeds(of_file["metrics"], without_radios(of_run))
     assert of_file["counts"] == of_run["counts"]
     assert of_run["counts"]["lost"] == {"buffer_full": 1, "fork": 1, "retries_exhausted": 1}
 

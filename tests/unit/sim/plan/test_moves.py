@@ -11,6 +11,7 @@ from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
 
 DAY = "24h"
+FEW = 'workload.partners={generator="watts_strogatz", neighbours=2, rewiring=0.1}'
 STOPS = [("8h", "lte"), ("9h", "office"), ("17h", "lte"), ("18h", "home")]
 
 
@@ -22,7 +23,7 @@ def moves(stops=STOPS, **others):
 
 def resolved(root, *overrides):
     path = root / "pocketsim/scenarios/scale/commute.toml"
-    return resolve(load(path, ["transport.mode=udp", *overrides]))[0].resolved
+    return resolve(load(path, ["transport.mode=udp", FEW, *overrides]))[0].resolved
 
 
 def plan(root, *overrides, files=None):

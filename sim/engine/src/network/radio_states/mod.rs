@@ -12,8 +12,9 @@ use std::collections::VecDeque;
 use pocketsim_protocols::contract::Seconds;
 
 use crate::network::radio_states::rrc::{Listens, Rrc};
-use crate::plan::{Attached, Plan};
+use crate::plan::Plan;
 use crate::record::energy::Wake;
+use crate::resources::attachments::{Attached, Attachments};
 use crate::resources::radio::{Direction, Line};
 use crate::resources::Carried;
 
@@ -59,13 +60,14 @@ pub(crate) struct Entry {
 impl RadioStates {
     /// Those of a plan; none without any.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let attachments = plan.attachments();
+        let attachments = Attachments::new(plan);
         let sleeper = |(attachment, &network): (u32, &u32)| {
             let access = &plan.access[network as usize];
             let line = Line::new(access.up_bytes_per_s, access.up_queue_bytes);
+            let (seed, phone) = attachments.streams(plan.seed, attachment);
             access.states.map(|law| {
                 Box::new(Sleeper {
-                    rrc: Rrc::new(law, plan.seed, attachment),
+                    rrc: Rrc::new(law, seed, phone),
                     gates: Default::default(),
                     heard_s: 0.0,
                     room_bytes: line.queue_bytes,
@@ -76,7 +78,7 @@ impl RadioStates {
         let sleepers: Vec<_> = (0..).zip(&attachments.access).map(sleeper).collect();
         sleepers.iter().any(Option::is_some).then(|| Self {
             sleepers,
-            attached: plan.attached(),
+            attached: Attached::new(plan),
         })
     }
 

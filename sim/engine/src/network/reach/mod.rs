@@ -24,6 +24,7 @@ use crate::network::reach::nat::{Lease, NatClass};
 use crate::network::reach::punching::Punching;
 use crate::network::resequencer::Way;
 use crate::plan::{Nat, Plan};
+use crate::resources::attachments::Attachments;
 
 /// The NATs of a run's phones.
 pub(crate) struct Reach {
@@ -62,7 +63,7 @@ impl Reach {
     /// Of a plan whose phones are behind NATs; none of one that says nothing of them.
     pub(crate) fn new(plan: &Plan) -> Option<Box<Self>> {
         let nats = plan.nats.as_ref()?;
-        let all = plan.attachments();
+        let all = Attachments::new(plan);
         let none = Vec::new();
         let further = plan.moves.as_ref().map_or(&none, |moves| &moves.nat_class);
         let classes = nats.classes.iter().chain(further);
@@ -151,7 +152,7 @@ impl Reach {
             joined_s: now,
         };
         if let Some(punching) = &mut self.punching {
-            punching.join(phone);
+            punching.join(phone, now);
         }
     }
 

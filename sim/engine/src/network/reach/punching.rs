@@ -20,6 +20,8 @@ pub(crate) struct Punching {
     law: plan::HolePunching,
     /// By pair, the smaller number first.
     pairs: BTreeMap<(u32, u32), Pair>,
+    /// By phone that has moved, when it joined its network.
+    joined_s: BTreeMap<u32, Seconds>,
     /// Of pairs that tried, how long it took those that succeeded.
     setup: Histogram,
     failed: u64,
@@ -30,20 +32,18 @@ pub(crate) struct Punching {
 struct Pair {
     stream: Stream,
     works: bool,
+    /// Whether no attempt has ended between the networks that both have.
     is_first: bool,
+    /// Since when both have them, or since the first attempt.
+    since_s: Seconds,
     state: State,
 }
 
 #[derive(Clone, Copy)]
 enum State {
-    Trying {
-        since_s: Seconds,
-        until_s: Seconds,
-    },
+    Trying { since_s: Seconds, until_s: Seconds },
     Opened,
     Failed,
-    /// One of the two has another network since.
-    Moved,
 }
 
 impl Punching {
@@ -53,6 +53,7 @@ impl Punching {
             seed,
             law,
             pairs: BTreeMap::new(),
+            joined_s: BTreeMap::new(),
             setup: Histogram::new(),
             failed: 0,
             reopened: 0,
@@ -68,20 +69,29 @@ impl Punching {
         now: Seconds,
     ) -> Option<Seconds> {
         let [one, other] = phones;
-        let (seed, law) = (self.seed, &self.law);
         let key = (one.min(other), one.max(other));
+        let together_s = self.together_s(key);
+        if self
+            .pairs
+            .get(&key)
+            .is_some_and(|pair| pair.since_s < together_s)
+        {
+            self.end_before(key, together_s);
+        }
+        let (seed, law) = (self.seed, &self.law);
         let pair = self.pairs.entry(key).or_insert_with(|| {
             let chosen = mix(u64::from(key.0) << 32 | u64::from(key.1));
             let mut stream = Stream::new(seed ^ chosen, "hole punching", 0);
             let works = stream.uniform() < law.success && allows;
             Pair::new(stream, works, law, now)
         });
+        if pair.since_s < together_s {
+            pair.works = pair.stream.uniform() < law.success && allows;
+            (pair.is_first, pair.since_s) = (true, together_s);
+            pair.begin(law, now);
+        }
         match pair.state {
             State::Opened => pair.begin(law, now),
-            State::Moved => {
-                pair.works = pair.stream.uniform() < law.success && allows;
-                pair.begin(law, now);
-            }
             State::Trying { until_s, .. } if until_s <= now => {
                 self.end_attempt(key);
                 return self.pairs[&key].works.then_some(until_s);
@@ -91,13 +101,17 @@ impl Punching {
         None
     }
 
-    /// A phone has joined another network: of each of its pairs it is open again whether that works.
-    pub(crate) fn join(&mut self, phone: u32) {
-        let its = self
-            .pairs
-            .iter_mut()
-            .filter(|(pair, _)| pair.0 == phone || pair.1 == phone);
-        its.for_each(|(_, pair)| pair.state = State::Moved);
+    /// A phone has joined another network at `now`: of each of its pairs it is open again whether that
+    /// works.
+    pub(crate) fn join(&mut self, phone: u32, now: Seconds) {
+        self.joined_s.insert(phone, now);
+    }
+
+    /// When the later of two phones joined its network; never, if both have their first.
+    fn together_s(&self, key: (u32, u32)) -> Seconds {
+        let joined_s = |phone: u32| self.joined_s.get(&phone).copied();
+        let dates = [joined_s(key.0), joined_s(key.1)].into_iter().flatten();
+        dates.fold(Seconds::NEG_INFINITY, Seconds::max)
     }
 
     /// What came of it until `end_s`, when the run ends.
@@ -115,23 +129,27 @@ impl Punching {
 
     /// Attempts that are over by `end_s` count.
     fn close(&mut self, end_s: Seconds) {
-        let is_over = |pair: &Pair| match pair.state {
-            State::Trying { until_s, .. } => until_s <= end_s,
-            State::Opened | State::Failed | State::Moved => false,
-        };
-        let over: Vec<_> = self
-            .pairs
-            .iter()
-            .filter(|(_, pair)| is_over(pair))
-            .collect();
-        let over: Vec<_> = over.into_iter().map(|(&key, _)| key).collect();
-        over.into_iter().for_each(|key| self.end_attempt(key));
+        let keys: Vec<_> = self.pairs.keys().copied().collect();
+        for key in keys {
+            let moved_s = self.together_s(key);
+            let began_s = self.pairs[&key].since_s;
+            let is_old = began_s < moved_s;
+            self.end_before(key, if is_old { moved_s } else { end_s });
+        }
     }
 
     /// How many pairs are still at their first attempt.
     fn pending(&self) -> u64 {
         let is_trying = |pair: &&Pair| pair.is_first && matches!(pair.state, State::Trying { .. });
         self.pairs.values().filter(is_trying).count() as u64
+    }
+
+    /// An attempt of a pair that was over at `date_s` counts, any other never ends.
+    fn end_before(&mut self, key: (u32, u32), date_s: Seconds) {
+        let state = self.pairs.get(&key).map(|pair| pair.state);
+        if matches!(state, Some(State::Trying { until_s, .. }) if until_s <= date_s) {
+            self.end_attempt(key);
+        }
     }
 
     fn end_attempt(&mut self, key: (u32, u32)) {
@@ -159,6 +177,7 @@ impl Pair {
             stream,
             works,
             is_first: true,
+            since_s: now,
             state: State::Opened,
         };
         pair.begin(law, now);

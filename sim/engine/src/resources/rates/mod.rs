@@ -12,6 +12,7 @@ use std::rc::Rc;
 use pocketsim_protocols::contract::Seconds;
 
 use crate::plan::{Access, Plan};
+use crate::resources::attachments::Attachments;
 use crate::resources::radio::{has_room, Direction, Line, Radio, Turn};
 use crate::resources::rates::curve::RateCurve;
 use crate::resources::rates::interruptions::Interruptions;
@@ -32,9 +33,11 @@ impl VaryingLinks {
     /// Those of a plan; none without any.
     pub fn new(plan: &Plan) -> Option<Self> {
         let curves: Vec<_> = plan.access.iter().map(curves).collect();
+        let attachments = Attachments::new(plan);
         let link = |(attachment, &network): (u32, &u32)| {
             let network = network as usize;
-            let interruptions = Interruptions::new(&plan.access[network], plan.seed, attachment);
+            let (seed, phone) = attachments.streams(plan.seed, attachment);
+            let interruptions = Interruptions::new(&plan.access[network], seed, phone);
             let varies = curves[network].is_some() || interruptions.is_some();
             let given = curves[network].clone();
             varies.then(|| {
@@ -44,7 +47,7 @@ impl VaryingLinks {
                 })
             })
         };
-        let links: Vec<_> = (0..).zip(&plan.attachments().access).map(link).collect();
+        let links: Vec<_> = (0..).zip(&attachments.access).map(link).collect();
         links.iter().any(Option::is_some).then_some(Self(links))
     }
 

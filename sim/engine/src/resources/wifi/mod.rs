@@ -16,6 +16,7 @@ use pocketsim_protocols::contract::Seconds;
 
 use crate::base::rng::Stream;
 use crate::plan::Plan;
+use crate::resources::attachments::Attachments;
 use crate::resources::queue_delay::QueueDelays;
 use crate::resources::radio::Direction;
 use crate::resources::shared_medium::SiteLook;
@@ -74,7 +75,7 @@ impl Wifi {
             cell_of_site: vec![NOWHERE; plan.sites.capacity_bytes_per_s.len()],
             outcome: Outcome::default(),
         };
-        let attachments = plan.attachments();
+        let attachments = Attachments::new(plan);
         let networks = attachments.site.iter().zip(&attachments.access);
         for (number, (&site, &network)) in networks.enumerate() {
             let place = match this.airs[network as usize] {

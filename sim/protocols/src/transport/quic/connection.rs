@@ -71,6 +71,8 @@ pub(super) struct Connection<P> {
     pub(super) rest: Option<Box<Rest>>,
     /// Where the implementation looks after paths.
     pub(super) path_management: Option<Box<PathManagement<P>>>,
+    /// How often the end that dialled has migrated, as this end knows.
+    pub(super) migrations: u32,
     pub(super) config: TransportConfig,
     first_message: MessageId,
 }
@@ -126,6 +128,7 @@ impl<P: Payload> Connection<P> {
             path_management: config
                 .path_management
                 .then(|| Box::new(PathManagement::new())),
+            migrations: 0,
             config: *config,
             first_message: first_message.unwrap_or(MessageId::new(peer, 0)),
         }

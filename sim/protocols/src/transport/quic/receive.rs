@@ -141,7 +141,7 @@ impl<P: Payload> Connection<P> {
             Control::NewConnectionIds(_) if !self.dialler => self.renew_connection_id(),
             Control::RetireConnectionId => self.renew_connection_id(),
             Control::ImmediateAck => self.acknowledge_data(),
-            Control::Migrate => self.on_migrated(),
+            Control::Migrate(number) => self.on_migrated(number),
             Control::PathChallenge => {
                 self.queue(Level::Data, Record::Control(Control::PathResponse))
             }

@@ -124,8 +124,9 @@ pub enum Control {
     Ping,
     /// IMMEDIATE_ACK of draft-ietf-quic-ack-frequency, which quinn's probes have.
     ImmediateAck,
-    /// PING from another address, with RETIRE_CONNECTION_ID of the id that the old one had.
-    Migrate,
+    /// PING from another address, of the so many-th migration, with RETIRE_CONNECTION_ID of the id that
+    /// the old one had.
+    Migrate(u32),
     /// PATH_CHALLENGE, with padding.
     PathChallenge,
     /// PATH_RESPONSE, with padding.
@@ -249,7 +250,7 @@ fn control_bytes(control: Control) -> u32 {
         Control::HandshakeDone | Control::Ping | Control::ImmediateAck => return 1,
         // Type, number.
         Control::RetireConnectionId => return 2,
-        Control::Migrate => return 3,
+        Control::Migrate(_) => return 3,
         Control::PathChallenge | Control::PathResponse => return PADDED_BYTES,
         // Type, number, and up to which others retire; the id, its length, a token to reset with.
         Control::NewConnectionIds(count) => {
