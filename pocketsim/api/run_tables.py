@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import __version__
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
-from pocketsim.sim.metrics import energy_shares
 from pocketsim.sim.scenario import point_values
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def summary(found: Sequence[Metrics]) -> tuple[list[str], list[list[str]]]:
 
 def warnings(runs: Iterable[tuple[Metrics, Resolved]]) -> list[str]:
     """Return what to know of runs: prices, not measured, that make most of their energy."""
+    from pocketsim.sim.metrics import energy_shares  # loads numpy
+
     return energy_shares.warnings(energy_shares.shares(*run) for run in runs)
 
 
