@@ -159,11 +159,18 @@ def completion(group: Sequence[Series]) -> go.Figure:
 
 
 def _lines(group: Sequence[Series]) -> Iterator[tuple[Series, Run, dict[str, Any]]]:
-    """Yield at most six of the runs, spread over all, with how each one's line looks."""
+    """Yield at most six of the runs, spread over all, with how each one's line looks.
+
+    Its colour is that of its transport where no other line has that.
+    """
     every = [(one, run) for one in group for run in one.runs]
     places = np.unique(np.linspace(0, len(every) - 1, _LINES).round().astype(int))
     chosen = [every[place] for place in places]
-    looks = zip(theme.colours(len(chosen)), theme.dashes(len(chosen)), strict=True)
+    transports = [one.transport for one, _ in chosen]
+    colours = [theme.colour(transport) for transport in transports]
+    if len({*transports}) < len(chosen):
+        colours = theme.colours(len(chosen))
+    looks = zip(colours, theme.dashes(len(chosen)), strict=True)
     for (one, run), (colour, dash) in zip(chosen, looks, strict=True):
         yield one, run, {"color": colour, "dash": dash, "width": 1.6}
 

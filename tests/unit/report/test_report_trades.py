@@ -79,6 +79,17 @@ def test_losses_keep_the_completion_curve_below_1(tmp_path: Path):
     assert line.x[-1] == pytest.approx(series.runs[0].resolved["run"]["duration_s"], rel=0.05)
 
 
+def test_a_transport_has_its_colour_where_it_has_one_line(tmp_path: Path):
+    names = ("quic_keep", "udp")
+    runs = [made(tmp_path / name, transport=name) for name in names]
+    series = as_series(load(runs))
+    looks = [line.line.color for line in latency.completion(series).data]
+    assert looks == [theme.colour(one.transport) for one in series]
+    again = [*runs, made(tmp_path / "again", transport="udp", rate_per_s=3.0)]
+    lines = latency.completion(as_series(load(again))).data
+    assert len({line.line.color for line in lines}) == 3
+
+
 def test_a_repetition_that_stores_nothing_counts_in_the_curve_of_what_is_done(tmp_path: Path):
     half = made(tmp_path, testing.Shape(breaks_s=(0.0, 99.0)), transport="quic_keep")
     (series,) = as_series(load([half]))
