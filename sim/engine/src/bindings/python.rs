@@ -32,8 +32,8 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `energy_by_part_j`, `waits` by direction, `reach`, `kept_cents`, `clock_s`,
-    /// `final_index`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `energy_by_part_j`, `waits` by direction, `reach`,
+    /// `kept_cents`, `clock_s`, `final_index`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
     /// they have stored; `timeline`: work and datagrams; `ledger`: what rows that were not kept came to.
     /// The last four are `None` unless asked for.
     ///

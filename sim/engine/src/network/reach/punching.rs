@@ -2,8 +2,8 @@
 //!
 //! Each pair draws once whether it works, which classes that cannot never do, and for each attempt how
 //! long it takes. An attempt begins with the first direct datagram that does not pass, and again when a
-//! way that was open is not any more; a pair that failed fails for good, unless one of it moves. What deliberately does not
-//! live here: what NATs let pass without it.
+//! way that was open is not any more; a pair that failed fails for good, unless one of it moves. What
+//! deliberately does not live here: what NATs let pass without it.
 
 use std::collections::BTreeMap;
 
