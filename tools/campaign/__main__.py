@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import multiprocessing
+import os
 import shutil
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim.run.child import die_with_parent
 from tools.campaign import checking, drawing
 
 if TYPE_CHECKING:
@@ -114,7 +116,13 @@ def _fate(path: Path, *, twice: bool) -> tuple[str, list[str]]:
 def _apart(path: Path) -> tuple[str, list[str]]:
     """Return the fate of a scenario that is run in a fork of its own."""
     ours, theirs = FORKS.Pipe()
-    child = FORKS.Process(target=lambda: theirs.send(_fate(path, twice=False)))
+    parent = os.getpid()
+
+    def serve_once() -> None:
+        die_with_parent(parent)
+        theirs.send(_fate(path, twice=False))
+
+    child = FORKS.Process(target=serve_once)
     child.start()
     theirs.close()
     found: tuple[str, list[str]]

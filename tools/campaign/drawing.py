@@ -45,8 +45,11 @@ class _Draw:
         self._family = self._one_of(FAMILIES, (5, 3, 2, 2, 0.3, 1))
         self._duration_s = float(self._one_of((1, 5, 20, 60)))
         self._fidelity = self._one_of(("hybrid", "flow"), (15, 1))
-        # Where a thousand flows share a slow link, each that begins or ends takes SimGrid long.
+        # Where a thousand flows share a slow link, each that begins or ends takes SimGrid long. In
+        # overload their number grows with the duration.
         is_flow = self._fidelity == "flow"
+        if is_flow:
+            self._duration_s = min(self._duration_s, _FLOW_S)
         self._bandwidths = _BANDWIDTHS[2:] if is_flow else _BANDWIDTHS
         self._rates_per_s = (1, 30) if is_flow or self._duration_s > _SHORT_S else (1, 30, 1000)
         self._sizes_bytes = _SIZES_BYTES[:4] if is_flow else _SIZES_BYTES
@@ -306,6 +309,7 @@ def _value(value: Any) -> str:
 
 _BANDWIDTHS = ("1kbps", "100kbps", "1Mbps", "40Mbps", "1Gbps")
 _SHORT_S = 5.0
+_FLOW_S = 20.0
 _SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
 _OPTIONS: dict[str, tuple[Any, ...]] = {
     **{

@@ -3,6 +3,7 @@
 import argparse
 import itertools
 import os
+import select
 import signal
 from collections import Counter
 
@@ -98,6 +99,25 @@ def test_after_a_process_that_ends_or_hangs_there_is_another(
     worker._limit_s = 60.0
     assert worker.fate(path, 1) == ("transfer udp", [])
     worker.close()
+
+
+def test_a_fork_that_hangs_ends_with_its_process(places, tmp_path, monkeypatch):
+    path = plain("transfer", places)
+    path.write_text(path.read_text().replace('"seed"', '"fidelity" = "flow", "seed"'))
+    pid_file = tmp_path / "pid"
+
+    def hang(*_, **__):
+        pid_file.write_text(str(os.getpid()))
+        signal.pause()
+
+    worker = campaign._Worker(argparse.Namespace(limit=5.0))
+    monkeypatch.setattr(checking, "fate", hang)
+    assert worker.fate(path, 1)[0] == "hung"
+    try:
+        fork = os.pidfd_open(int(pid_file.read_text()))
+    except ProcessLookupError:
+        return  # it is gone already
+    assert select.select([fork], [], [], 30.0)[0]
 
 
 def altered(change):
