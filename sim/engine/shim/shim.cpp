@@ -16,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 static_assert(SIMGRID_VERSION_MAJOR == 4 && SIMGRID_VERSION_MINOR == 1, "manifests of runs name SimGrid 4.1");
@@ -51,6 +52,8 @@ public:
   const routing::NetPoint* relay = nullptr;
   // Of the way that is looked for.
   bool relayed = false;
+  // What a way is made of, as users of SimGrid know it.
+  std::unordered_map<const simgrid::kernel::resource::StandardLinkImpl*, const sg4::Link*> links;
 
   void get_local_route(const routing::NetPoint* src, const routing::NetPoint* dst, routing::Route* into,
                        double* latency_s) override
@@ -68,11 +71,28 @@ public:
     // The air of one site is shared once.
     bool is_shared = not into->link_list_.empty() && not to.down.empty() && into->link_list_.back() == to.down.front();
     into->link_list_.insert(into->link_list_.end(), to.down.begin() + (is_shared ? 1 : 0), to.down.end());
+    drop_idle_fat_pipes(into->link_list_);
     if (latency_s != nullptr)
       *latency_s += found_s + to.latency_s;
   }
 
 private:
+  // A fat pipe bounds each flow by itself. Where a shared link of the way is no faster, it never does,
+  // and would only join flows that have nothing to do with each other in one system of equations.
+  void drop_idle_fat_pipes(Links& way) const
+  {
+    using Policy   = sg4::Link::SharingPolicy;
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const auto* link : way)
+      if (const auto* known = links.at(link); known->get_sharing_policy() == Policy::SHARED)
+        slowest = std::min(slowest, known->get_bandwidth());
+    auto is_idle = [this, slowest](const auto* link) {
+      const auto* known = links.at(link);
+      return known->get_sharing_policy() == Policy::FATPIPE && known->get_bandwidth() >= slowest;
+    };
+    way.erase(std::remove_if(way.begin(), way.end(), is_idle), way.end());
+  }
+
   static void between(const routing::NetPoint* from, const routing::NetPoint* to, Links& links, double* latency_s)
   {
     if (from == nullptr || to == nullptr)
@@ -235,7 +255,10 @@ void set_relay(const char* netpoint)
 
 void seal()
 {
-  sg4::Engine::get_instance()->seal_platform();
+  auto* engine = sg4::Engine::get_instance();
+  engine->seal_platform();
+  for (const auto* link : engine->get_all_links())
+    zone().links.emplace(link->get_impl(), link);
 }
 
 bool route(uint32_t from, uint32_t to, pocketsim_route* found)
