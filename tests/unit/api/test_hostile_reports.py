@@ -20,6 +20,8 @@ from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.devices import implementation, profile
 from support import synthetic_reports as synthetic
 
+pytestmark = pytest.mark.slow
+
 GONE = object()
 CHANGES = (-1.0, 0, 1e308, math.nan, math.inf, None, "text", [], True, GONE)
 SIZES = (0.0, 1e-12, 3e8)

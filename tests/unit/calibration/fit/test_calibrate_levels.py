@@ -14,6 +14,8 @@ from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import cost_of, reports, standard_error_at, without
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base():

@@ -12,6 +12,8 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
 from support import synthetic_reports as synthetic
 
+pytestmark = pytest.mark.slow
+
 LEVELS = (1e-5, 1.3e-5, 0.7e-5)
 BOOTSTRAPS = 199
 

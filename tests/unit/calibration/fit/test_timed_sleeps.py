@@ -15,6 +15,8 @@ from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import SLEEPS_S, TICK_S, in_memory
 
+pytestmark = pytest.mark.slow
+
 
 def sleeping(number, kernel="6.12.0"):
     return in_memory(synthetic.Phone(number).sleeping_report(kernel), number)

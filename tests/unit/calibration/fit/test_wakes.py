@@ -20,6 +20,8 @@ from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import in_memory, without
 
+pytestmark = pytest.mark.slow
+
 BASE = "moto_g04s"
 _SEND_S, _READ_S = (
     synthetic.KERNELS[name][1] + 668 * synthetic.KERNELS[name][2]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.metrics.intervals import Interval
 
+pytestmark = pytest.mark.slow
+
 STUDIES = 400
 SIGMA = 0.5  # of the logarithm of a message's time
 
