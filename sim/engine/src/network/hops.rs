@@ -237,7 +237,9 @@ impl<B> Network<B> {
         }
         if self.relay.is_some() && flight.way.path == Path::Relay {
             let (from, bytes) = (flight.way.from, flight.wire_bytes());
-            let date = flight.out_s + self.routes.to_relay_s(from, bytes);
+            let to_relay_s = self.routes.to_relay_s(from, bytes);
+            let date = flight.out_s + to_relay_s;
+            flight.extra_s = (flight.extra_s - to_relay_s).max(0.0);
             return context.push(date, Due::Relayed(token, Stage::Bucket));
         }
         let mut date = flight.out_s + flight.extra_s;
@@ -255,7 +257,7 @@ impl<B> Network<B> {
 
     /// It has come to a stage of the relay, if it ever left its sender's radio.
     ///
-    /// Jitter of both networks comes after it.
+    /// What lies beyond the relay, and jitter of both networks, come after it.
     pub(crate) fn relay<W: World>(
         &mut self,
         context: &mut SimContext<W>,
@@ -275,8 +277,7 @@ impl<B> Network<B> {
         if let Some(next) = stage.next() {
             return context.push(out_s, Due::Relayed(token, next));
         }
-        let left_s = (flight.extra_s - self.routes.to_relay_s(way.from, bytes)).max(0.0);
-        let mut date = out_s + left_s;
+        let mut date = out_s + flight.extra_s;
         if flight.ordered {
             let order = self.order(token);
             date = self.resequencer.delivery(way, order, date);
