@@ -12,9 +12,25 @@ STATES = f'{LTE}.states={{promotion = "255ms", inactivity_timer = "10s"}}'
 DOZE = 'network.access.wifi.power_save={awake = "200ms", dtim_periods = 3}'
 
 
+SHIPPED = 'states = { promotion = "260ms", inactivity_timer = "11.576s" }\n'
+
+
 @pytest.fixture
-def market(root):
-    path = root / "pocketsim/scenarios/tokens/market.toml"
+def shipped(root):
+    """Return the text of a market whose LTE sleeps."""
+    text = (root / "pocketsim/scenarios/tokens/market.toml").read_text()
+    assert SHIPPED in text
+    return text
+
+
+@pytest.fixture
+def market(shipped, tmp_path):
+    """Return what loads the market, whose LTE never sleeps but for its energy."""
+    tail_power = 'tail_power = "1060mW"\n'
+    assert tail_power in shipped
+    path = tmp_path / "market.toml"
+    text = shipped.replace(SHIPPED, "")
+    path.write_text(text.replace(tail_power, 'tail = "11.576s"\n' + tail_power))
     return lambda *overrides: load(path, overrides)
 
 
@@ -66,13 +82,13 @@ def test_a_wifi_that_dozes_is_paged_by_beacons(market):
     )
 
 
-def test_the_tail_of_the_energy_is_that_of_the_states(market, tmp_path, root):
-    text = (root / "pocketsim/scenarios/tokens/market.toml").read_text()
-    path = tmp_path / "market.toml"
-    path.write_text(text.replace('tail = "11.576s"\n', ""))
+def test_the_tail_of_the_energy_is_that_of_the_states(shipped, tmp_path):
+    path = tmp_path / "shipped.toml"
+    path.write_text(shipped)
     energy = resolved(load(path, [STATES]))["energy"]["access"]
     assert energy["lte"]["tail_s"] == 10.0
     assert energy["wifi"]["tail_s"] == 0.2381
+    path.write_text(shipped.replace(SHIPPED, ""))
     assert resolved(load(path))["energy"]["access"]["lte"]["tail_s"] == 0.0
 
 

@@ -108,7 +108,7 @@ MISTAKES = [
         None,
     ),
     ('core = "1.6W"', 'core = "1.6J"', "energy.core", "a power takes uW mW W", None),
-    ('tail = "11.576s"', 'tail = "1W"', "energy.access.lte.tail", "is a power", None),
+    ('tail = "238.1ms"', 'tail = "1W"', "energy.access.wifi.tail", "is a power", None),
     (
         "energy.access.lte",
         "energy.access.lta",
