@@ -591,8 +591,8 @@ impl Sender {
     ///
     /// It draws without any, too, so that bursts leave what is lost outside them as it was.
     fn loses(&mut self, loss_ratio: f64, fragments: u32) -> bool {
-        let arrives = (1.0 - loss_ratio).powi(fragments as i32);
-        loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
+        let arrives = || (1.0 - loss_ratio).powi(fragments as i32);
+        loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives()
     }
 
     fn jitter_s(&mut self, link: &AccessLink) -> Seconds {
