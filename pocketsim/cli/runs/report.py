@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.cli.runs.run_directories import RunDirectories, complete
-from pocketsim.cli.ui import completion, output_folder, output_paths
+from pocketsim.cli.ui import completion, console, output_folder, output_paths
 from pocketsim.cli.ui.options import output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pocketsim.report.runs.asked import Asked
 
@@ -70,7 +70,10 @@ def report(  # noqa: PLR0913, PLR0917 - each is an option
     """
     from pocketsim.report.runs.asked import BY_RULE
 
-    directories = list(dict.fromkeys(found for path in runs for found in complete(path)))
+    below = {path: complete(path) for path in runs}
+    for line in mixed(below):
+        console.say(f"warning: {line}")
+    directories = list(dict.fromkeys(found for each in below.values() for found in each))
     asked = BY_RULE.with_options(metric=metric, x=x, by=by)
     page = out or (None if paper else Path("report.html"))
     if page:
@@ -79,6 +82,17 @@ def report(  # noqa: PLR0913, PLR0917 - each is an option
         write_paper(directories, paper, asked if asked.options else None, force=force)
     if page:
         write_page(directories, page, plotly_js, asked)
+
+
+def mixed(below: Mapping[Path, Sequence[Path]]) -> Iterator[str]:
+    """Yield a sentence for each path below which runs of several scenarios were found."""
+    for path, directories in below.items():
+        folders = list(dict.fromkeys(found.parent for found in directories))
+        if len(folders) > 1:
+            yield (
+                f"{path}: this report is of runs of {len(folders)} scenarios or studies; for those"
+                f" of one, name its folder, such as {folders[0]}"
+            )
 
 
 def write_page(

@@ -6,9 +6,12 @@ draws the picture, when a notebook displays the figure; where it is missing ther
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 import warnings
+import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -26,6 +29,31 @@ class Figure(go.Figure):  # type: ignore[misc]  # plotly is not annotated
     `Figure(px.line(frame))` makes one of any figure. Lines, dots, bars and boxes of one plot are
     drawn; what else there is has no picture, and a warning says so.
     """
+
+    def write_html(self, file: Any, **kwargs: Any) -> None:
+        """Write a page as plotly does; a whole page has a language and a title, too."""
+        opens = kwargs.pop("auto_open", False)
+        if hasattr(file, "write"):
+            file.write(self.to_html(**kwargs))
+            return
+        super().write_html(file, **kwargs)
+        path = Path(file)
+        path.write_text(self._titled(path.read_text("utf-8")), "utf-8")
+        if opens:
+            webbrowser.open(path.absolute().as_uri())
+
+    def to_html(self, **kwargs: Any) -> str:
+        """Return a page as plotly does; a whole page has a language and a title, too."""
+        return self._titled(super().to_html(**kwargs))
+
+    def _titled(self, page: str) -> str:
+        layout = self.layout
+        axes = [axis.title.text for axis in (layout.yaxis, layout.xaxis)]
+        title = layout.title.text or " against ".join(filter(None, axes)) or "figure"
+        title = html.escape(html.unescape(_TAG.sub(" ", title)))
+        return page.replace("<html>", '<html lang="en">', 1).replace(
+            "<head>", f"<head><title>{title}</title>", 1
+        )
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(*args, **kwargs)
@@ -94,6 +122,7 @@ def _larger(found: re.Match[str]) -> str:
     return f'{found[1]}="{_LARGER * float(found[2]):g}pt"'
 
 
+_TAG = re.compile("<[^>]*>")
 _WIDTH_IN = 5.4
 _LARGER = 1.35
 """Letters are 7 pt for print, which is little on a screen."""

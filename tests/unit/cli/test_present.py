@@ -1,6 +1,7 @@
 """`report`, `export`, `validate` and `doctor`: what they print, write and return."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,16 @@ def test_report_takes_runs_and_folders_of_runs(call, runs, tmp_path):
         assert (done.exit_code, done.stdout) == (0, f"out/{name}.html\n")
         pages.append((tmp_path / "out" / f"{name}.html").read_bytes())
     assert pages[0] == pages[1] == pages[2]
+
+
+def test_report_of_a_folder_says_that_it_has_several_scenarios(call, runs):
+    (runs / "b").mkdir()
+    one, _ = sorted((runs / "a").iterdir())
+    shutil.copytree(one, runs / "b" / one.name)
+    said = call("report", runs).stderr
+    assert "2 scenarios or studies" in said
+    assert str(runs / "a") in said
+    assert "scenarios or studies" not in call("report", runs / "a", runs / "b").stderr
 
 
 def test_report_leaves_unfinished_runs_out(call, runs):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 import warnings
@@ -49,6 +51,21 @@ def test_a_figure_has_plotlys_data_and_a_picture(line):
     shape = [float(root.attrib[side].removesuffix("pt")) for side in ("width", "height")]
     drawn = [float(value) for value in root.attrib["viewBox"].split()[2:]]
     assert shape[0] / shape[1] == pytest.approx(drawn[0] / drawn[1])
+
+
+def test_a_page_of_a_figure_has_a_language_and_a_title(line, tmp_path):
+    path = tmp_path / "figure.html"
+    line.write_html(path, include_plotlyjs=False)
+    assert '<html lang="en">' in path.read_text()
+    assert "<title>A line</title>" in path.read_text()
+    untitled = ps.plot.Figure(px.line(**LINE))
+    untitled.update_layout(yaxis_title="share<br>of <b>R&amp;D</b>", xaxis_title="rate")
+    page = io.StringIO()
+    untitled.write_html(page, include_plotlyjs=False)
+    assert re.search(r"<title>share of +R&amp;D +against rate</title>", page.getvalue())
+    part = line.to_html(full_html=False, include_plotlyjs=False)
+    assert "<html" not in part
+    assert "<title>" not in part
 
 
 def test_equal_figures_have_equal_pictures(line):
