@@ -21,7 +21,7 @@ import numpy as np
 
 from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.base.files import at_home
+from pocketsim.sim.base.files import beside
 from pocketsim.sim.metrics import interval_of_mean, names
 from pocketsim.sim.run import rundir, stopping_rule
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
@@ -179,7 +179,7 @@ def load_sweep(
     ]
     label = f"{path} {_said_in(document)}"
     _check_that_names_differ(document.sweep.scenario, path)
-    sources = [read(path.parent / at_home(name)) for name in document.sweep.scenario]
+    sources = [read(_scenario_file(path, name)) for name in document.sweep.scenario]
     mine = _mine(list(itertools.product(sources, steps)), number, count)
     repetitions = document.sweep.repetitions
     before = [] if repetitions is None else [f"run.repetitions={repetitions}"]
@@ -254,6 +254,22 @@ def _mine(
     place = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     mine = zip(items, keys, strict=True)
     return [item for item, key in mine if place[key] % count == number - 1]
+
+
+def _scenario_file(path: Path, name: str) -> Path:
+    """Return the file that the sweep at `path` names: a path, or a scenario of the package."""
+    if name.endswith(".toml") or Path(name).name != name:
+        return beside(path, "sweep.scenario", name)
+    shipped = {
+        file.stem: file for file in SCENARIOS.glob("*/*.toml") if file.parent.name != "sweeps"
+    }
+    if name in shipped:
+        return shipped[name]
+    guess = nearest(name, [*shipped, *(file.name for file in path.parent.glob("*.toml"))])
+    reason = (
+        f"no scenario that comes with the package is called {name!r}; a file's name ends in .toml"
+    )
+    raise ScenarioError(path, "sweep.scenario", reason, guess)
 
 
 def _check_that_names_differ(names: Sequence[str], path: Path) -> None:
@@ -366,3 +382,7 @@ def as_toml(value: Any, label: str, key: str) -> str:
 def _toml_text(text: str) -> str:
     # JSON escapes what is beyond 16 bits as two halves, and leaves DEL; TOML takes neither.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+"""Those that come with the package, in folders."""

@@ -59,7 +59,8 @@ class SweepTable(Section):
     """What is swept."""
 
     scenario: Names = Field(
-        description="Scenario file, relative to the sweep file, or several, each of which is swept."
+        description="Scenario that comes with the package, by its name, or a file relative to the"
+        " sweep file; or several, each of which is swept."
     )
     title: str = Field(default="", description="What it shows; its name if left out.")
     question: str = Field(

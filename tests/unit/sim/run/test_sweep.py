@@ -184,12 +184,24 @@ def test_shards_are_a_partition(sweep_file, tmp_path):
     assert sorted(names) == sorted(point.overrides for point in points)
 
 
+def test_a_scenario_of_the_package_needs_no_path(sweep_file, tmp_path):
+    sweep_file.write_text(SWEEP.replace('"small.toml"', '"udp_100b"'))
+    (one, *_) = sweep.load_sweep(sweep_file, tmp_path / "runs").points
+    assert one.tasks[0].document.path.name == "udp_100b.toml"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ('"workload.rate"', '"workload.raet"', "sweep.toml [axes]: workload.raet: unknown key"),
         ('"4/s"', '"4"', "sweep.toml [axes]: workload.rate: '4' has no unit"),
-        ('"small.toml"', '"smal.toml"', "smal.toml: no such file"),
+        ('"small.toml"', '"smal.toml"', "sweep.toml: sweep.scenario: no such file"),
+        (
+            '"small.toml"',
+            '"1k_chrun"',
+            "1k_chrun'; a file's name ends in .toml (did you mean 1k_churn",
+        ),
+        ('"small.toml"', '"small"', "ends in .toml (did you mean small.toml"),
         ("[sweep]", "[swep]", "sweep.toml: swep: unknown key (did you mean sweep?)"),
         ('["udp", "quic_keep"]', "[]", "sweep.toml: axes.transport.mode: "),
         ('["udp", "quic_keep"]', '"udp"', "sweep.toml: axes.transport.mode: must be a list"),
