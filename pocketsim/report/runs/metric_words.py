@@ -17,7 +17,9 @@ def number(value: float) -> str:
 def name(metric: str) -> str:
     """Return what a metric is called within a sentence."""
     if match := _DONE_WITHIN.fullmatch(metric):
-        return f"share done within {match[1]} s"
+        return f"share done within {match[1]} {match[2]}"
+    if match := _DONE_AT.fullmatch(metric):
+        return f"time until {match[1]} % are done"
     return _NAMES.get(metric, metric)
 
 
@@ -85,7 +87,8 @@ def _unit(metric: str) -> str:
     return next((unit for part, unit in _UNITS.items() if part in f"_{metric}_"), "")
 
 
-_DONE_WITHIN = re.compile(r"done_within_(\d+)s_ratio")
+_DONE_WITHIN = re.compile(r"done_within_(\d+)(m?s)_ratio")
+_DONE_AT = re.compile(r"done_(\d+)_percent_s")
 _NEAR_ALL = 99.0
 _WHOLE_POINTS_FROM = 0.1
 _NAMES = {
@@ -118,6 +121,7 @@ _UNITS = {
     "_mb_per_s_": " MB/s",
     "_per_s_": "/s",
     "_ms_": " ms",
+    "_percent_s_": " s",
     "_us_": " µs",
     "_mj_": " mJ",
     "_j_per_": " J",

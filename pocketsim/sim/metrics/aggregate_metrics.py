@@ -15,10 +15,14 @@ from pocketsim.sim.metrics.pooled_quantiles import Sample
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pocketsim.sim.base.engine_output import AggregateSummary, Sizes
 
 
-def of_all(found: AggregateSummary) -> dict[str, Any]:
+def of_all(
+    found: AggregateSummary, deadlines_s: Mapping[str, float] = completion.DEADLINES_S
+) -> dict[str, Any]:
     """Return what `trades.of_all` does."""
     sent, stored = float(found["send_count"]), float(found["store_count"])
     first_s, last_s = found["first_s"], found["last_s"]
@@ -33,7 +37,7 @@ def of_all(found: AggregateSummary) -> dict[str, Any]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], known),
         "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
-        **completion.metrics(completion.of_ledger(found["completion"])),
+        **completion.metrics(completion.of_ledger(found["completion"]), deadlines_s),
         **trades.quantiles(rtt, processing),
         "rtt_ms_mean": 1e3 * histograms.mean_s(found["rtt"]),
         **_block_sizes(found["blocks"], stored),

@@ -23,23 +23,53 @@ from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import times_by_message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pocketsim.sim.base import engine_output
+    from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 
-DEADLINES_S = {f"done_within_{seconds}s_ratio": float(seconds) for seconds in (1, 10, 60, 600)}
-"""Deadlines by metric: what a user waits for, what they come back to, and minutes."""
+
+def metric_name(within_s: float) -> str:
+    """Return the metric of a deadline, which is a whole number of milliseconds."""
+    ms = round(1e3 * within_s)
+    return f"done_within_{ms // 1000}s_ratio" if ms % 1000 == 0 else f"done_within_{ms}ms_ratio"
+
+
+DEADLINES_S = {metric_name(within_s): within_s for within_s in (1.0, 10.0, 60.0, 600.0)}
+"""Deadlines of every run by metric: what a user waits for, what they come back to, and minutes."""
+
+SHARES = {f"done_{percent}_percent_s": percent / 100 for percent in (50, 90, 99)}
+"""Shares by the metric that says when so much of what was sent is done."""
 
 METRICS = {
-    name: Metric(
-        "1",
-        f"share of sent with T3 - T1 <= {within_s:g} s",
-        f"of what was sent, what is stored within {within_s:g} s: lost is not done, in flight "
-        "counts for as long as it was watched; undefined where nothing was watched for so long",
-    )
-    for name, within_s in DEADLINES_S.items()
+    **{
+        name: Metric(
+            "1",
+            f"share of sent with T3 - T1 <= {within_s:g} s",
+            f"of what was sent, what is stored within {within_s:g} s: lost is not done, in flight "
+            "counts for as long as it was watched; undefined where nothing was watched for so long",
+        )
+        for name, within_s in DEADLINES_S.items()
+    },
+    **{
+        name: Metric(
+            "s",
+            f"least t with share of sent with T3 - T1 <= t at {share:g} or more",
+            f"time since the send at which {100 * share:g} % of what was sent is done, by the same "
+            "curve; undefined where a repetition did not come to that share",
+        )
+        for name, share in SHARES.items()
+    },
 }
+
+
+def deadlines_s(resolved: Resolved) -> dict[str, float]:
+    """Return the deadlines of a run by metric: those of every run, and its scenario's."""
+    own = resolved["metrics"]["deadlines_s"] if "metrics" in resolved else []
+    return DEADLINES_S | {metric_name(within_s): within_s for within_s in own}
 
 
 @dataclass(frozen=True)
@@ -59,6 +89,11 @@ class Curve:
             return float("nan")
         steps = int(np.searchsorted(self.since_s, since_s, side="right"))
         return float(self.share[steps - 1]) if steps else 0.0
+
+    def until(self, share: float) -> float:
+        """Return after how many seconds that share is done; NaN if it never is while watched."""
+        step = int(np.searchsorted(self.share, share - _ROUNDING))
+        return float(self.since_s[step]) if step < self.since_s.size else float("nan")
 
 
 def of(sent: Columns, stored: Columns, end_s: float) -> Curve:
@@ -91,7 +126,8 @@ def of_ledger(found: engine_output.Completion) -> Curve:
     """Return the curve from durations by bucket, each taken for its middle.
 
     Shares within `DEADLINES_S` lose next to nothing by that: buckets begin there, and only the
-    order of what is done and what is no longer watched within one bucket is unknown.
+    order of what is done and what is no longer watched within one bucket is unknown. Of a deadline
+    within a bucket it is unknown, too, which part of it is done.
     """
     if not found["watched"]["count"]:
         return Curve(np.empty(0), np.empty(0), -1.0)
@@ -117,6 +153,10 @@ def _steps(done_s: Array, done: Array, left_s: Array, left: Array) -> tuple[Arra
     return since_s, 1.0 - np.cumprod(1.0 - done_then / at_risk)
 
 
-def metrics(curve: Curve) -> dict[str, float]:
-    """Return the shares done within `DEADLINES_S`."""
-    return {name: curve.within(within_s) for name, within_s in DEADLINES_S.items()}
+def metrics(curve: Curve, deadlines_s: Mapping[str, float] = DEADLINES_S) -> dict[str, float]:
+    """Return the shares done within deadlines, by metric, and when `SHARES` are done."""
+    within = {name: curve.within(within_s) for name, within_s in deadlines_s.items()}
+    return within | {name: curve.until(share) for name, share in SHARES.items()}
+
+
+_ROUNDING = 1e-12

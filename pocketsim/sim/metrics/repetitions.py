@@ -35,6 +35,7 @@ from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics import (
     aggregate_metrics,
+    completion,
     custom_metrics,
     energy,
     energy_shares,
@@ -119,7 +120,7 @@ def _of_events(
     share, family = traced_share(resolved["output"]), family_metrics.of(resolved)
     parts = [Columns.of(part) for part in split(events, len(outputs))]
     rows = [
-        trades.of_all(part, resolved["run"]["duration_s"], share)
+        trades.of_all(part, resolved["run"]["duration_s"], share, completion.deadlines_s(resolved))
         | family.measure(part, said, resolved)
         for part, said in zip(parts, outputs, strict=True)
     ]
@@ -132,7 +133,8 @@ def _of_ledgers(
     """Return what `_of_events` does, by what was added up of rows that were not kept."""
     family, found = family_metrics.of(resolved), [said["ledger"] for said in outputs]
     rows = [
-        aggregate_metrics.of_all(said["ledger"]) | family.of_ledger(said, resolved)
+        aggregate_metrics.of_all(said["ledger"], completion.deadlines_s(resolved))
+        | family.of_ledger(said, resolved)
         for said in outputs
     ]
     ended = [aggregate_metrics.fates(statement) for statement in found]
@@ -147,7 +149,7 @@ def _of_ledgers(
 def names(resolved: Resolved) -> list[str]:
     """Return the metrics that a run has, some of them perhaps without a value."""
     return [
-        *trades.OF_ALL,
+        *dict.fromkeys((*trades.OF_ALL, *completion.deadlines_s(resolved))),
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
         *per_phone.names(resolved),
@@ -187,8 +189,9 @@ class _Kinds:
 
 def _kinds(resolved: Resolved) -> _Kinds:
     family = family_metrics.of(resolved)
+    deadlines = dict.fromkeys(completion.deadlines_s(resolved), "send_count")
     return _Kinds(
-        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS, **reach.RATIOS},
+        ratios={**trades.RATIOS, **deadlines, **family.RATIOS, **queues.RATIOS, **reach.RATIOS},
         quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES, *reach.QUANTILES},
         counts={
             *(*trades.COUNTS, *family.COUNTS, *reach.COUNTS),
@@ -242,6 +245,9 @@ def _metrics(
             found[name] = summary(values, interval)
         elif name in kinds.counts:
             found[name] = summary(values, equal_counts([row[name] for row in known]))
+        elif name in completion.SHARES and len(known) < len(rows):
+            # A mean of those that came to the share would leave out the slowest.
+            found[name] = summary([math.nan] * len(rows)) | {"values": [_plain(v) for v in values]}
         else:
             found[name] = summary(values)
     return found

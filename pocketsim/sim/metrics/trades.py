@@ -22,7 +22,7 @@ from pocketsim.sim.trace.columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -103,7 +103,7 @@ OF_ALL = tuple(METRICS)
 """The metrics of every run."""
 RATIOS = {
     **dict.fromkeys(("success_ratio", "settled_success_ratio", "in_flight_ratio"), "send_count"),
-    **dict.fromkeys(completion.METRICS, "send_count"),
+    **dict.fromkeys(completion.DEADLINES_S, "send_count"),
     **dict.fromkeys(("stalled_run_ratio", "partial_run_ratio")),
 }
 QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_p99", "processing_ms_p50")
@@ -137,7 +137,12 @@ def beside_of_ledger(_outputs: Sequence[EngineOutput]) -> dict[str, Any]:
     return {}
 
 
-def of_all(part: Columns, duration_s: float, share: float) -> dict[str, Any]:
+def of_all(
+    part: Columns,
+    duration_s: float,
+    share: float,
+    deadlines_s: Mapping[str, float] = completion.DEADLINES_S,
+) -> dict[str, Any]:
     """Return the metrics of every run, of one repetition that keeps a `share` of its trace.
 
     `rtt_ms` and `processing_ms` are the samples that quantiles are of.
@@ -157,7 +162,7 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, Any]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], by_then["sent"] - undecided),
         "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
-        **completion.metrics(_completion(part, duration_s)),
+        **completion.metrics(_completion(part, duration_s), deadlines_s),
         **quantiles(rtt, processing),
         "rtt_ms_mean": _over(np.mean, rtt_ms),
         "stored_block_bytes_min": _over(np.min, stored.size_bytes),

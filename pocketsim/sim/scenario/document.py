@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from pocketsim.sim.base import families
@@ -37,6 +44,7 @@ from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
+_ROUNDING = 1e-9
 FEWEST_PHONES = 2
 """Of a trade."""
 
@@ -244,6 +252,24 @@ class Output(Section):
     )
 
 
+class Metrics(Section):
+    """What is measured beside what every run has."""
+
+    deadlines: Annotated[list[PositiveDuration], Field(min_length=1, max_length=20)] = Field(
+        description="Deadlines beside 1s, 10s, 60s and 600s: each has a metric of the share that is"
+        ' done by then, such as done_within_86400s_ratio of "24h". Whole milliseconds.',
+    )
+
+    @field_validator("deadlines")
+    @classmethod
+    def _are_whole_milliseconds(cls, deadlines_s: list[float]) -> list[float]:
+        for deadline_s in deadlines_s:
+            ms = 1e3 * deadline_s
+            if abs(ms - round(ms)) > _ROUNDING * ms:
+                raise ValueError(f"{ms:g} ms is no whole number of milliseconds")
+        return deadlines_s
+
+
 class Scenario(Section):
     """A scenario: devices on a network with a workload, a protocol and a transport."""
 
@@ -284,6 +310,7 @@ class Scenario(Section):
         "they take.",
     )
     output: Output = Field(default=written({}), description="What is kept; may be left out.")
+    metrics: Metrics | None = Field(default=None, description="Further deadlines; absent: none.")
     energy: Energy | None = Field(
         default=None, description="What draws how much power; absent: energy is not accounted for."
     )

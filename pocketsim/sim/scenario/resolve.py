@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         Energy,
         Group,
         GroupMoves,
+        Metrics,
         Network,
         Outage,
         Output,
@@ -115,6 +116,7 @@ class _Common(TypedDict):
     outages: list[Outage]
     energy: Energy | None
     output: Output
+    metrics: NotRequired[Metrics]
     operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
 
@@ -188,6 +190,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
     }
     if scenario.question:
         found["question"] = scenario.question
+    if scenario.metrics is not None:
+        found["metrics"] = cast("Metrics", si.section(scenario.metrics))
     if document.people:
         found["people"] = list(document.people)
     return found

@@ -588,6 +588,12 @@ class Output(TypedDict):
     metrics: list[CustomMetric]
 
 
+class Metrics(TypedDict):
+    """What is measured beside what every run has."""
+
+    deadlines_s: list[float]
+
+
 class Resolved(TypedDict):
     """All that a run depends on; `continues` names the run whose chains go on here.
 
@@ -614,6 +620,7 @@ class Resolved(TypedDict):
     transport: Transport
     energy: Energy | None
     output: Output
+    metrics: NotRequired[Metrics]
     operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
     continues: str | None

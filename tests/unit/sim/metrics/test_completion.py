@@ -97,3 +97,31 @@ def test_a_ledger_that_watched_nothing_says_nothing():
     nothing = {"sum_s": 0.0, "from_s": [], "to_s": [], "count": []}
     found = completion.of_ledger(dict.fromkeys(("watched", "done_watched", "done"), nothing))
     assert np.isnan(found.within(1.0))
+
+
+def test_the_time_until_a_share_is_done_is_where_the_curve_comes_to_it():
+    # Ten are sent and watched for 100 s: nine are done, one after each second, and one is lost.
+    done_s = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, np.nan])
+    curve = completion.product_limit(done_s, np.full(10, 100.0))
+    assert [curve.until(share) for share in (0.05, 0.1, 0.5, 0.9)] == [1.0, 1.0, 5.0, 9.0]
+    assert np.isnan(curve.until(0.91))
+    found = completion.metrics(curve)
+    assert (found["done_50_percent_s"], found["done_90_percent_s"]) == (5.0, 9.0)
+    assert np.isnan(found["done_99_percent_s"])
+
+
+def test_of_nothing_no_share_is_ever_done():
+    assert np.isnan(completion.product_limit(np.array([np.nan]), np.array([1.0])).until(0.5))
+
+
+@pytest.mark.parametrize(
+    ("within_s", "name"),
+    [
+        (0.25, "done_within_250ms_ratio"),
+        (1.5, "done_within_1500ms_ratio"),
+        (600.0, "done_within_600s_ratio"),
+        (86400.0, "done_within_86400s_ratio"),
+    ],
+)
+def test_a_deadline_has_a_metric_of_its_own(within_s, name):
+    assert completion.metric_name(within_s) == name

@@ -97,6 +97,8 @@ def test_two_transactions_by_hand():
             "done_within_1s_ratio": pytest.approx(2 / 3),
             "done_within_10s_ratio": pytest.approx(2 / 3),
             **dict.fromkeys(("done_within_60s_ratio", "done_within_600s_ratio")),  # runs 25 s
+            "done_50_percent_s": pytest.approx(0.030),
+            **dict.fromkeys(("done_90_percent_s", "done_99_percent_s")),  # two of three are done
             "rtt_ms_p50": 21.0,
             "rtt_ms_p95": 12 + 0.95 * 18,
             "rtt_ms_p99": 12 + 0.99 * 18,
@@ -111,6 +113,27 @@ def test_two_transactions_by_hand():
         }
     )
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
+
+
+def test_deadlines_of_the_scenario_have_metrics_beside_those_of_every_run():
+    resolved = testing.resolved(repetitions=1)
+    rows = [event(1.0, "send", 1), event(1.012, "store", 1), event(2.0, "send", 2)]
+    rows += [event(2.3, "store", 2)]
+    told = metrics.measure(table(rows), {**resolved, "metrics": {"deadlines_s": [0.25, 10.0]}})
+    assert list(told["metrics"]) == metrics.names({**resolved, "metrics": {"deadlines_s": [0.25]}})
+    assert told["metrics"]["done_within_250ms_ratio"]["value"] == pytest.approx(1 / 2)
+    assert told["metrics"]["done_within_250ms_ratio"]["ci95_method"] == "wilson"
+    assert told["metrics"]["done_within_10s_ratio"]["value"] == 1
+
+
+def test_where_a_repetition_does_not_come_to_a_share_nothing_says_when_it_would():
+    rows = [
+        *(event(1.0, "send", 1), event(1.2, "store", 1)),
+        *(event(1.0, "send", 1, repetition=1), event(9.0, "lose", 1, repetition=1)),
+    ]
+    found = measured(rows, repetitions=2)["metrics"]["done_50_percent_s"]
+    assert (found["value"], found["mean"], found["ci95_low"]) == (None, None, None)
+    assert found["values"] == [pytest.approx(0.2), None]
 
 
 def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():

@@ -146,7 +146,7 @@ def test_a_run_without_events_has_the_metrics_of_one_with_them(pair):
         if None in expected:
             assert found["values"] == expected, name
             continue
-        by_bucket = name.endswith(("_p50", "_p95", "_p99")) or name.startswith("done_within_")
+        by_bucket = name.endswith(("_p50", "_p95", "_p99")) or name.startswith("done_")
         bound = error if by_bucket else 1e-12
         assert found["values"] == pytest.approx(expected, rel=bound), name
 
