@@ -21,7 +21,7 @@ import numpy as np
 
 from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.base.files import beside
+from pocketsim.sim.base.files import at_home, nearest_file
 from pocketsim.sim.metrics import interval_of_mean, names
 from pocketsim.sim.run import rundir, stopping_rule
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
@@ -259,7 +259,11 @@ def _mine(
 def _scenario_file(path: Path, name: str) -> Path:
     """Return the file that the sweep at `path` names: a path, or a scenario of the package."""
     if name.endswith(".toml") or Path(name).name != name:
-        return beside(path, "sweep.scenario", name)
+        file = path.parent / at_home(name, "sweep.scenario", path)
+        if not file.is_file():
+            reason = f"no such file {file}"
+            raise ScenarioError(path, "sweep.scenario", reason, nearest_file(file))
+        return file
     shipped = {
         file.stem: file for file in SCENARIOS.glob("*/*.toml") if file.parent.name != "sweeps"
     }
