@@ -23,6 +23,7 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
     told = {
         UNPROBED: bool(provenance.unprobed(provenance.profiles(runs))),
         _FITTED: any(_has_fits(run) for run in runs),
+        _FAULTS: any(resolved["transport"]["app_faults"] for resolved in every),
         _PRESENCE: any(resolved["churn"] for resolved in every),
         _REACHABLE: any(_is_crowd(run) for run in runs if not _has(run, "nat")),
         _CLASSES: any(_has(run, "nat") for run in runs),
@@ -57,6 +58,10 @@ def _is_crowd(run: Run) -> bool:
 
 UNPROBED = "No phone has run the device probe yet."
 _FITTED = "Some costs were fitted to published runs, so agreement with those runs is no prediction."
+_FAULTS = (
+    "Kept connections stall and break as often as in the benchmark app that was measured"
+    " (transport.app_faults)."
+)
 _PRESENCE = "Phones go on and off by a random law or a file, not by what their owners do."
 _REACHABLE = "Every phone that is on can be reached: no NAT and no firewall is simulated."
 _STILL = "Contacts are those of the scenario: no model of mobility draws them."

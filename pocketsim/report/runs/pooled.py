@@ -65,6 +65,7 @@ class Point:
         names = set.intersection(*(set(run.metrics["metrics"]) for run in known))
         values = {name: _values(known, name) for name in sorted(names)}
         found = repetitions.interval_of_mean(metric, values, known[0].resolved)
+        found = found.within(0.0, math.inf)  # nothing that is measured is below 0
         is_known = math.isfinite(found.low) and math.isfinite(found.high)
         return (found.low, found.high) if is_known else None
 
