@@ -14,7 +14,7 @@ from pocketsim.report import page_layout, write_report
 from pocketsim.report.answer import finding, limits, numbers, opening
 from pocketsim.report.charts import grids
 from pocketsim.report.html.page import unbroken
-from pocketsim.report.runs import choice
+from pocketsim.report.runs import choice, pooled
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import load
 from pocketsim.sim.base.errors import UserError
@@ -205,6 +205,9 @@ def test_limits_are_those_of_the_mechanisms_in_use(tmp_path):
     plain = load([run(tmp_path / "plain", repetitions=1)])
     assert limits.UNPROBED in limits.sentences(None, plain)
     assert not any("owners" in sentence for sentence in limits.sentences(None, plain))
+    assert not any("app_faults" in sentence for sentence in limits.sentences(None, plain))
+    plain[0].resolved["transport"]["app_faults"] = True
+    assert any("app_faults" in sentence for sentence in limits.sentences(None, plain))
     found = choice.chosen(plain, BY_RULE)
     assert any("one repetition" in sentence for sentence in limits.sentences(found, plain))
     law = {"distribution": "exponential", "mean_s": 1.0}
@@ -274,6 +277,16 @@ def test_an_axis_of_small_shares_holds_every_line_with_its_intervals(tmp_path):
         for point in found.points:
             assert low < point.mean(metric) <= point.bounds(metric)[1] < high
     assert high < 1
+
+
+def test_no_interval_reaches_below_what_can_be_measured(tmp_path):
+    runs = load([run(tmp_path / "runs", seed=seed, repetitions=1) for seed in (1, 2)])
+    for one, took_ms in zip(runs, (1.0, 100.0), strict=True):
+        one.metrics["metrics"]["rtt_ms_mean"].update(value=took_ms, mean=took_ms, values=[took_ms])
+    (point,) = pooled.of_runs(runs)
+    low, high = point.bounds("rtt_ms_mean")
+    assert low == 0
+    assert high > 500
 
 
 def test_what_is_asked_for_is_the_first_charts_alone(tmp_path):
