@@ -7,19 +7,19 @@ from typing import Any
 
 from pocketsim.sim.base.errors import ScenarioError, choices, nearest
 from pocketsim.sim.base.files import at_home, read_toml
+from pocketsim.sim.scenario import shipped
 
 PACKAGE = Path(__file__).resolve().parents[2]
 """Where it lies; documents name each other by paths from here."""
 
 _PATTERNS = {
-    "scenario": "scenarios/*/*.toml",
     "sweep": "scenarios/sweeps/*.toml",
     "device": "calibration/profiles/devices/*.toml",
     "implementation": "calibration/profiles/implementations/*.toml",
     "fit": "calibration/fits/*.toml",
 }
 
-KINDS = tuple(_PATTERNS)
+KINDS = ("scenario", *_PATTERNS)
 
 
 def scenarios() -> dict[str, str]:
@@ -62,10 +62,9 @@ def files(kind: str) -> dict[str, Path]:
 
     `kind` is one of KINDS.
     """
-    found = {path.stem: path for path in PACKAGE.glob(_PATTERNS[kind])}
-    if kind == "scenario":  # sweeps lie among them
-        found = {name: path for name, path in found.items() if path not in files("sweep").values()}
-    return dict(sorted(found.items()))
+    if kind == "scenario":
+        return shipped.scenarios()
+    return dict(sorted((path.stem, path) for path in PACKAGE.glob(_PATTERNS[kind])))
 
 
 def notebooks() -> list[Path]:

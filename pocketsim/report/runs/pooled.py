@@ -11,7 +11,7 @@ import numpy as np
 
 from pocketsim.report.runs import points as places
 from pocketsim.report.runs.points import Setting
-from pocketsim.sim.metrics import repetitions
+from pocketsim.sim.metrics import completion, repetitions
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Point:
 
     def has(self, metric: str) -> bool:
         """Return whether a metric is there and defined in one of the runs."""
-        return any(run.has(metric) for run in self.runs)
+        return bool(self._known(metric))
 
     def mean(self, metric: str) -> float | None:
         """Return a metric over all repetitions; None where it is undefined.
@@ -80,7 +80,10 @@ class Point:
         }
 
     def _known(self, metric: str) -> list[Run]:
-        return [run for run in self.runs if run.has(metric)]
+        known = [run for run in self.runs if run.has(metric)]
+        # As within a run: a mean of those that came to the share would leave out the slowest.
+        is_cut = metric in completion.SHARES and len(known) < len(self.runs)
+        return [] if is_cut else known
 
 
 def of_runs(runs: Sequence[Run]) -> list[Point]:

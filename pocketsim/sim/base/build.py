@@ -27,7 +27,7 @@ NOT_OF_A_RUN = (
         "run/sweep_document.py",
     ),
     "run/stopping_rule.py",
-    *("scenario/schema.py", "scenario/warnings.py"),
+    *("scenario/schema.py", "scenario/shipped.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""
 LIBRARIES = ("numpy", "scipy")

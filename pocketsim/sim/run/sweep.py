@@ -27,7 +27,7 @@ from pocketsim.sim.run import rundir, stopping_rule
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
 from pocketsim.sim.run.store import Store
 from pocketsim.sim.run.sweep_document import Goal, SweepDocument, goal
-from pocketsim.sim.scenario import point_values
+from pocketsim.sim.scenario import point_values, shipped
 from pocketsim.sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
@@ -264,12 +264,10 @@ def _scenario_file(path: Path, name: str) -> Path:
             reason = f"no such file {file}"
             raise ScenarioError(path, "sweep.scenario", reason, nearest_file(file))
         return file
-    shipped = {
-        file.stem: file for file in SCENARIOS.glob("*/*.toml") if file.parent.name != "sweeps"
-    }
-    if name in shipped:
-        return shipped[name]
-    guess = nearest(name, [*shipped, *(file.name for file in path.parent.glob("*.toml"))])
+    known = shipped.scenarios()
+    if name in known:
+        return known[name]
+    guess = nearest(name, [*known, *(file.name for file in path.parent.glob("*.toml"))])
     reason = (
         f"no scenario that comes with the package is called {name!r}; a file's name ends in .toml"
     )
@@ -386,7 +384,3 @@ def as_toml(value: Any, label: str, key: str) -> str:
 def _toml_text(text: str) -> str:
     # JSON escapes what is beyond 16 bits as two halves, and leaves DEL; TOML takes neither.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
-"""Those that come with the package, in folders."""

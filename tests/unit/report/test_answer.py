@@ -289,6 +289,15 @@ def test_no_interval_reaches_below_what_can_be_measured(tmp_path):
     assert high > 500
 
 
+def test_where_a_seed_does_not_come_to_a_share_the_point_does_not_say_when(tmp_path):
+    runs = load([run(tmp_path / "runs", seed=seed, repetitions=1) for seed in (1, 2)])
+    (point,) = pooled.of_runs(runs)
+    assert point.has("done_50_percent_s")
+    runs[1].metrics["metrics"]["done_50_percent_s"].update(value=None, mean=None, values=[None])
+    assert not point.has("done_50_percent_s")
+    assert point.mean("done_50_percent_s") is None
+
+
 def test_what_is_asked_for_is_the_first_charts_alone(tmp_path):
     """Where nothing is stored there are no round trips, so that of these nothing differs in x."""
     key = "network.access.wifi.latency"
