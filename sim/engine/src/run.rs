@@ -18,7 +18,7 @@ use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::tftp::Tftp;
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
-use pocketsim_protocols::trustchain::{Agent, AgentConfig};
+use pocketsim_protocols::trustchain::{Agent, AgentConfig, Retries};
 
 use crate::base::progress::Progress;
 use crate::base::rng::Stream;
@@ -115,6 +115,7 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult
     let keys = crypto::directory::<C>(plan.seed, count);
     let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
     let keep_blocks = plan.trace.blocks;
+    let retries = plan.protocol.retries.as_ref().map(Retries::from);
     let first_index = plan.phones.first_index.clone();
     // One app goes on on every phone or on none: a countersigner has a chain
     // although its own proposals start at 1.
@@ -128,17 +129,34 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult
             keep_blocks,
             ..AgentConfig::default()
         };
-        Agent::new(
+        let agent = Agent::new(
             C::new(seed, NodeId(node)),
             NodeId(node),
             keys.clone(),
             config,
-        )
+        );
+        let Some(retries) = retries else {
+            return agent;
+        };
+        let mut chance = Stream::new(seed, "retry", node);
+        agent.with_retries(retries, Box::new(move || chance.uniform()))
     };
     over(plan, hooks, make, move |agents| FinalState {
         blocks: keep_blocks.then(|| FinalBlocks::of(agents)),
+        counters: repeated(agents),
         ..FinalState::indices(agents, Agent::next_index)
     })
+}
+
+/// How often all agents sent proposals and answers again; what never happened is left out.
+fn repeated<C: Crypto>(agents: &[Agent<C>]) -> BTreeMap<&'static str, u64> {
+    let all = agents.iter().map(Agent::repeated);
+    let (proposals, answers) = all.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let found = [
+        ("proposals_repeated", proposals),
+        ("answers_repeated", answers),
+    ];
+    found.into_iter().filter(|&(_, count)| count > 0).collect()
 }
 
 fn token_batch<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {

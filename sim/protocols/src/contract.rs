@@ -445,6 +445,15 @@ pub trait Application:
 {
     /// What travels.
     type Block: Payload;
+
+    /// The phone goes off, and `unmade` are proposals that have no row [`EventKind::Send`] yet and get
+    /// none. Returns how many proposals stay open; adds rows about what is lost, and nothing else.
+    fn shut_down(&mut self, _unmade: &[MessageId], _out: &mut OutputsOf<Self>) -> usize {
+        0
+    }
+
+    /// The phone is on again.
+    fn turn_on(&mut self, _now: Seconds) {}
 }
 
 /// What a transport reports to the application.

@@ -26,6 +26,11 @@
 //! `invalid_signature`; and, if the transport had given it up, for that reason.
 //! Whatever is refused is observed and counted, and changes nothing else.
 //!
+//! With [`Retries`] a proposal is open until it is answered or given up: it is sent again, the same
+//! block, after each wait, and what the transport says of it decides no more than the reason. Whoever
+//! has countersigned it gives the same answer again, and stores nothing. So places are
+//! remembered for the deadline of retries on top of the window.
+//!
 //! What this file does not know: other nodes' chains (so a previous hash that it
 //! never saw is believed); places older than the window, which are as new; the
 //! whole chain, of which it keeps the head unless it is asked for more. The index is inferred to count the
@@ -42,9 +47,13 @@ use crate::contract::{
 use crate::crypto::{Crypto, Key};
 
 use memory::{Chain, Open, Place, Places, Refusals};
+use retries::{Retrier, Turn};
+
+pub use retries::{Chance, Retries};
 
 mod judge;
 mod memory;
+mod retries;
 
 /// How an agent starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +97,8 @@ pub struct Agent<C> {
     open: Open,
     places: Places,
     refusals: Refusals,
+    /// None of an agent that sends nothing again.
+    retrier: Option<Box<Retrier>>,
     /// With whom, and what; none unless it is to keep them.
     kept: Option<Vec<(NodeId, Block)>>,
 }
@@ -109,8 +120,22 @@ impl<C: Crypto> Agent<C> {
             open: Open::default(),
             places: Places::new(config.duplicate_window_s),
             refusals: Refusals::default(),
+            retrier: None,
             kept: config.keep_blocks.then(Vec::new),
         }
+    }
+
+    /// The same agent, which sends proposals again; waits are drawn from `chance`.
+    pub fn with_retries(mut self, retries: Retries, chance: Chance) -> Self {
+        self.places.remember_answers(retries.deadline_s);
+        self.retrier = Some(Box::new(Retrier::new(retries, chance)));
+        self
+    }
+
+    /// How often it has sent a proposal again, and given an answer again.
+    pub fn repeated(&self) -> (u64, u64) {
+        let retrier = self.retrier.as_ref();
+        retrier.map_or((0, 0), |retrier| retrier.repeated)
     }
 
     /// Add somebody to the address book: its number there, or the one that it has.
@@ -172,7 +197,7 @@ impl<C: Crypto> Agent<C> {
         }
     }
 
-    fn propose(&mut self, peer: NodeId, payload_bytes: u32, out: &mut Out<C>) {
+    fn propose(&mut self, peer: NodeId, payload_bytes: u32, now: Seconds, out: &mut Out<C>) {
         work(out, Operation::Command, payload_bytes);
         let Some(receiver_pubkey) = self.key_of(peer) else {
             let message = MessageId::new(self.node, self.next_sequence);
@@ -184,6 +209,9 @@ impl<C: Crypto> Agent<C> {
         work(out, Operation::Encode, bytes);
         observe(out, EventKind::Send, &block, peer);
         self.open.push(block);
+        if let Some(retrier) = &mut self.retrier {
+            retrier.begin(block.message_id(), peer, now);
+        }
         send(out, peer, block);
     }
 
@@ -217,13 +245,32 @@ impl<C: Crypto> Agent<C> {
         block.sign_as_receiver(&self.crypto);
         self.places
             .remember(now, &block, Place::countersigned(&block));
+        self.places.keep_answer(&block);
         self.store(from, &block, EventKind::StorePeer, out);
         work(out, Operation::Encode, block.wire_bytes());
         send(out, from, block);
     }
 
+    /// Gives the answer to a repeated proposal again, if it keeps it.
+    fn answer_again(&mut self, from: NodeId, proposal: &Block, out: &mut Out<C>) -> bool {
+        let (Some(retrier), Some(&answer)) = (&mut self.retrier, self.places.answer(proposal))
+        else {
+            return false;
+        };
+        if from != answer.proposer {
+            return false;
+        }
+        retrier.repeated.1 += 1;
+        work(out, Operation::Encode, answer.wire_bytes());
+        send(out, from, answer);
+        true
+    }
+
     fn complete(&mut self, from: NodeId, block: &Block, now: Seconds, out: &mut Out<C>) {
         self.open.close(block);
+        if let Some(retrier) = &mut self.retrier {
+            retrier.end(block.message_id());
+        }
         self.places.remember(now, block, Place::completed(block));
         self.store(from, block, EventKind::Store, out);
     }
@@ -241,11 +288,32 @@ impl<C: Crypto> Agent<C> {
     }
 
     fn undelivered(&mut self, to: NodeId, block: &Block, reason: Reason, out: &mut Out<C>) {
+        if let Some(retrier) = &mut self.retrier {
+            // An answer is its proposer's business, who asks for it again.
+            return retrier.note(block.message_id(), reason);
+        }
         let own = block.proposer == self.node;
         // A proposal is given up once; an answer is told of once by its transport.
         if !own || self.open.give_up(block, reason) {
-            let event = Event::new(EventKind::Lose, block.message_id(), to, block.wire_bytes());
-            out.push(Output::Observe(event.because(reason)));
+            lose(out, block, to, reason);
+        }
+    }
+
+    /// The wait of a proposal is over.
+    fn take(&mut self, turn: Turn, out: &mut Out<C>) {
+        match turn {
+            Turn::Again(message, to) => {
+                if let Some(&block) = self.open.of(message) {
+                    work(out, Operation::Encode, block.wire_bytes());
+                    send(out, to, block);
+                }
+            }
+            Turn::GiveUp(message, to, reason) => {
+                let open = self.open.of(message).copied();
+                if let Some(block) = open.filter(|block| self.open.give_up(block, reason)) {
+                    lose(out, &block, to, reason);
+                }
+            }
         }
     }
 
@@ -273,6 +341,9 @@ impl<C: Crypto> Machine for Agent<C> {
         work(out, Operation::Decode, block.wire_bytes());
         let verdict = if block.receiver_sig.is_none() {
             observe(out, EventKind::Process, &block, from);
+            if self.answer_again(from, &block, out) {
+                return;
+            }
             self.judge_proposal(from, &block, out)
                 .map(|()| self.countersign(from, block, now, out))
         } else {
@@ -285,12 +356,12 @@ impl<C: Crypto> Machine for Agent<C> {
         }
     }
 
-    fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut Out<C>) {
+    fn command(&mut self, request: Self::Request, now: Seconds, out: &mut Out<C>) {
         match request {
             AppRequest::Transact {
                 peer,
                 payload_bytes,
-            } => self.propose(peer, payload_bytes, out),
+            } => self.propose(peer, payload_bytes, now, out),
             // The plan pays only where tokens run.
             AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered {
@@ -301,20 +372,47 @@ impl<C: Crypto> Machine for Agent<C> {
         }
     }
 
-    fn handle_timeout(&mut self, _now: Seconds, _out: &mut Out<C>) {}
+    fn handle_timeout(&mut self, now: Seconds, out: &mut Out<C>) {
+        while let Some(turn) = self.retrier.as_mut().and_then(|of| of.take_due(now)) {
+            self.take(turn, out);
+        }
+    }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
         // The window is pruned when it is next looked at.
-        None
+        let date_s = self.retrier.as_ref()?.next_s()?;
+        Some((date_s, "no answer"))
     }
 }
 
 impl<C: Crypto> Application for Agent<C> {
     type Block = Block;
+
+    fn shut_down(&mut self, unmade: &[MessageId], out: &mut Out<C>) -> usize {
+        let Some(retrier) = &mut self.retrier else {
+            return 0;
+        };
+        unmade.iter().for_each(|&message| retrier.end(message));
+        for (message, to) in retrier.shut_down() {
+            self.take(Turn::GiveUp(message, to, Reason::SenderOff), out);
+        }
+        self.retrier.as_ref().map_or(0, |retrier| retrier.open())
+    }
+
+    fn turn_on(&mut self, now: Seconds) {
+        if let Some(retrier) = &mut self.retrier {
+            retrier.turn_on(now);
+        }
+    }
 }
 
 fn send<R, V>(out: &mut Vec<Output<Block, R, V>>, to: NodeId, message: Block) {
     out.push(Output::Send { to, message });
+}
+
+fn lose<R, V>(out: &mut Vec<Output<Block, R, V>>, block: &Block, to: NodeId, reason: Reason) {
+    let event = Event::new(EventKind::Lose, block.message_id(), to, block.wire_bytes());
+    out.push(Output::Observe(event.because(reason)));
 }
 
 fn observe<M, R, V>(out: &mut Vec<Output<M, R, V>>, kind: EventKind, block: &Block, peer: NodeId) {

@@ -8,6 +8,8 @@ use crate::base::progress::Progress;
 use crate::bindings::custom_protocol::{self, Given};
 use crate::families::final_blocks::FinalBlocks;
 use crate::families::final_tokens::FinalTokens;
+use crate::plan::columns::{floats, numbers};
+use crate::plan::meetings::{Meeting, Waypoints};
 use crate::plan::Plan;
 use crate::record::timeline::Timeline;
 use crate::record::trace::{Columns, Tally};
@@ -20,13 +22,13 @@ use crate::run::{Hooks, RunResult};
 #[pymodule]
 mod _engine {
     use super::{
-        custom_protocol, hook, to_dict, Given, Hooks, Operation, Plan, Platform, Progress,
-        MODEL_OPTIONS,
+        custom_protocol, floats, hook, meetings_to_bytes, numbers, to_dict, Given, Hooks,
+        Operation, Plan, Platform, Progress, Waypoints, MODEL_OPTIONS,
     };
     use pocketsim_protocols::transport::eva::EvaConfig;
     use pocketsim_protocols::transport::TransportConfig;
     use pyo3::prelude::*;
-    use pyo3::types::PyDict;
+    use pyo3::types::{PyBytes, PyDict};
     use schemars::schema_for;
 
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
@@ -110,6 +112,32 @@ mod _engine {
         });
         let ways = ways.collect();
         Ok((found.hosts, found.netpoints, found.between, ways))
+    }
+
+    /// When phones that walk are at most `range_m` apart, within `duration_s`.
+    ///
+    /// `phone`, an array of `uint32`, `time_s`, `x_m` and `y_m`, of doubles, are waypoints, sorted by
+    /// phone and then by time: a phone goes straight and evenly from one to the next and stays at its
+    /// last. Phones are numbered from 0, and their first waypoints are at 0 s or before. Returns the two
+    /// phones, begin and end of each meeting as little-endian bytes, in order of begin and then of the
+    /// phones, the smaller number first. Raises ValueError for columns that make no sense.
+    #[pyfunction]
+    fn meetings<'py>(
+        py: Python<'py>,
+        columns: [Bound<'py, PyAny>; 4],
+        range_m: f64,
+        duration_s: f64,
+    ) -> PyResult<[Bound<'py, PyBytes>; 4]> {
+        let [phone, time_s, x_m, y_m] = &columns;
+        let waypoints = Waypoints {
+            phone: numbers(phone)?,
+            time_s: floats(time_s)?,
+            x_m: floats(x_m)?,
+            y_m: floats(y_m)?,
+        };
+        let found = py.detach(|| crate::plan::meetings::meetings(&waypoints, range_m, duration_s));
+        let found = found.map_err(pyo3::exceptions::PyValueError::new_err)?;
+        Ok(meetings_to_bytes(py, &found))
     }
 
     /// JSON Schemas of the options of transports and of EVA: `TransportConfig` and `EvaConfig`.
@@ -211,6 +239,21 @@ fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'p
     set("reason", columns.reason.clone())?;
     set("logged", columns.logged.clone())?;
     Ok(dict)
+}
+
+/// Meetings as columns of little-endian bytes.
+fn meetings_to_bytes<'py>(py: Python<'py>, found: &[Meeting]) -> [Bound<'py, PyBytes>; 4] {
+    let phones =
+        |of: fn(&Meeting) -> u32| found.iter().flat_map(|one| of(one).to_le_bytes()).collect();
+    let times =
+        |of: fn(&Meeting) -> f64| found.iter().flat_map(|one| of(one).to_le_bytes()).collect();
+    let columns: [Vec<u8>; 4] = [
+        phones(|one| one.low),
+        phones(|one| one.high),
+        times(|one| one.begin_s),
+        times(|one| one.end_s),
+    ];
+    columns.map(|column| PyBytes::new(py, &column))
 }
 
 fn bytes<T: Copy, const N: usize>(values: &[T], write: fn(T) -> [u8; N]) -> Vec<u8> {

@@ -215,6 +215,7 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
 
     /// A phone that comes back is woken for what came due meanwhile, too.
     pub(crate) fn wake<W: World>(&mut self, context: &mut SimContext<W>, phone: u32) {
+        self.phones[phone as usize].turn_on(context.now());
         self.arm(context, phone, Layer::Application);
         self.arm(context, phone, Layer::Transport);
     }
@@ -230,7 +231,6 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
         self.cpu.idle.shut_down(phone, now);
         self.turns.shut_down(phone);
-        self.outstanding.shut_down(phone);
         self.attend(context, now, phone);
         let mut off = PowerOff::new(now, phone, recorder);
         off.held::<A>(held);
@@ -240,7 +240,12 @@ impl<A: Application, T: Transport<A::Block>> Executor<A, T> {
         for lane in lanes {
             off.lane(lane);
         }
-        off.into_loops()
+        let (loops, unmade) = off.into_undone();
+        let kept = self.phones[phone as usize].end_proposals(&unmade, |event| {
+            recorder.record(now, phone, &event);
+        });
+        self.outstanding.shut_down(phone, kept);
+        loops
     }
 
     /// Charges a phone for what its forwarding thread takes for a datagram.

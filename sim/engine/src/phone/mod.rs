@@ -14,7 +14,7 @@ pub(crate) mod timers;
 pub(crate) mod turns;
 
 use pocketsim_protocols::contract::{
-    Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
+    Application, Delivery, Event, Lane, MessageId, NodeId, Output, OutputsOf, Seconds, Transport,
 };
 
 use crate::base::rng::Stream;
@@ -250,6 +250,29 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         let tasks = tasks.map_or_else(Vec::new, |tasks| tasks.into_lanes());
         let lanes = threads.into_iter().chain(tasks).collect();
         (self.transport.shut_down(now), lanes)
+    }
+
+    /// The phone goes off, and `unmade` proposals with it: tells `record` what is lost, and returns
+    /// how many stay open.
+    pub(crate) fn end_proposals(
+        &mut self,
+        unmade: &[MessageId],
+        mut record: impl FnMut(Event),
+    ) -> usize {
+        let mut out = OutputsOf::<A>::new();
+        let kept = self.application.shut_down(unmade, &mut out);
+        for output in out {
+            match output {
+                Output::Observe(event) => record(event),
+                _ => unreachable!("a phone that is off does nothing"),
+            }
+        }
+        kept
+    }
+
+    /// The phone is on again.
+    pub(crate) fn turn_on(&mut self, now: Seconds) {
+        self.application.turn_on(now);
     }
 
     /// Its application, at the end.

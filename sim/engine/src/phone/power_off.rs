@@ -1,5 +1,8 @@
 //! What a phone that goes off leaves undone: what others will miss is accounted for.
 //!
+//! Where applications try again what has no answer (`Protocol::retries`), they alone say what is lost
+//! of that, and what is undone here is lost for nobody.
+//!
 //! What deliberately does not live here: what was in the world when the phone went off, which fails
 //! there.
 
@@ -20,6 +23,8 @@ pub(crate) struct PowerOff<'a> {
     recorder: &'a mut Recorder,
     /// Sender loops of the phone, which go on when it is back.
     loops: Vec<u32>,
+    /// Proposals that it was about to make.
+    unmade: Vec<MessageId>,
 }
 
 impl<'a> PowerOff<'a> {
@@ -30,6 +35,7 @@ impl<'a> PowerOff<'a> {
             phone,
             recorder,
             loops: vec![],
+            unmade: vec![],
         }
     }
 
@@ -56,9 +62,10 @@ impl<'a> PowerOff<'a> {
         }
     }
 
-    /// The numbers of its sender loops, in the order they were met.
-    pub(crate) fn into_loops(self) -> Vec<u32> {
-        self.loops
+    /// The numbers of its sender loops, in the order they were met, and the proposals that it did not
+    /// make.
+    pub(crate) fn into_undone(self) -> (Vec<u32>, Vec<MessageId>) {
+        (self.loops, self.unmade)
     }
 
     fn steps<A: Application, T: Transport<A::Block>>(
@@ -71,6 +78,7 @@ impl<'a> PowerOff<'a> {
                 // Cut off before it was made: nobody ever counts it as sent.
                 Step::Observe(event) if event.kind == EventKind::Send => {
                     unmade = Some(event.message);
+                    self.unmade.push(event.message);
                     self.recorder.count(Tally::ArrivalsCutOff);
                 }
                 Step::AppSend(_, block) if unmade == Some(block.message_id()) => {}
@@ -102,6 +110,11 @@ impl<'a> PowerOff<'a> {
 
     /// A row that would have told what became of a transaction.
     fn event(&mut self, event: Event) {
+        let is_told = matches!(event.kind, EventKind::Store | EventKind::Lose);
+        if self.recorder.tries_again && is_told {
+            // Its proposer is done with it.
+            return self.recorder.record(self.now, self.phone, &event);
+        }
         let reason = match event.kind {
             EventKind::Store => Reason::SenderOff,
             EventKind::Lose => event.reason.unwrap_or(Reason::SenderOff),
@@ -149,6 +162,9 @@ impl<'a> PowerOff<'a> {
     }
 
     fn lose(&mut self, message: MessageId, peer: NodeId, reason: Reason) {
+        if self.recorder.tries_again {
+            return;
+        }
         self.recorder
             .lose(self.now, self.phone, message, peer, reason);
     }

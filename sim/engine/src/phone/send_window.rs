@@ -48,10 +48,10 @@ impl SendWindow {
         most == 0 || self.0.get(&phone).is_none_or(|&count| count < most)
     }
 
-    /// A phone went off, and whatever it was doing ended.
-    pub(crate) fn shut_down(&mut self, phone: u32) {
+    /// A phone went off, and whatever it was doing ended, but for proposals that it keeps.
+    pub(crate) fn shut_down(&mut self, phone: u32, kept: usize) {
         if let Some(count) = self.0.get_mut(&phone) {
-            *count = 0;
+            *count = kept as u32;
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
+use pocketsim_protocols::trustchain::Retries;
 
 use crate::base::rng::Stream;
 use crate::plan;
@@ -38,6 +39,20 @@ impl TryFrom<&plan::Compute> for ComputeConfig {
             tokens: options.tokens,
             recipients: options.recipients,
         })
+    }
+}
+
+impl From<&plan::Retries> for Retries {
+    fn from(options: &plan::Retries) -> Self {
+        Self {
+            attempts: options.attempts,
+            first_wait_s: options.first_wait_s,
+            factor: options.factor,
+            longest_wait_s: options.longest_wait_s,
+            jitter: options.jitter,
+            deadline_s: options.deadline_s,
+            kept_while_off: options.while_off == "kept",
+        }
     }
 }
 

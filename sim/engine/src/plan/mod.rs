@@ -7,8 +7,11 @@
 #[cfg(feature = "python")]
 pub(crate) mod columns;
 pub(crate) mod machine_config;
+#[cfg(any(test, feature = "python"))]
+pub(crate) mod meetings;
 pub mod moves;
 mod nats;
+mod retries;
 mod wifi;
 
 use pocketsim_protocols::contract::Seconds;
@@ -17,6 +20,7 @@ use pocketsim_protocols::transport::TransportConfig;
 
 pub use self::moves::Moves;
 pub use self::nats::{HolePunching, Nat, Nats, Relay};
+pub use self::retries::Retries;
 pub use self::wifi::Wifi;
 
 #[cfg(feature = "python")]
@@ -482,6 +486,8 @@ pub struct Protocol {
     pub crypto: String,
     /// Window of duplicate suppression, seconds.
     pub duplicate_window_s: Seconds,
+    /// How proposals without an answer are sent again (trustchain); none where they are not.
+    pub retries: Option<Retries>,
     /// Options of offline tokens (tokens); none for other families.
     pub tokens: Option<Tokens>,
     /// What phones compute (compute); none for other families.

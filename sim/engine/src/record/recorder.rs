@@ -25,6 +25,8 @@ pub(crate) struct Recorder {
     authority: Option<u32>,
     /// None where nobody asks which way things went.
     paths: Option<Box<Paths>>,
+    /// Whether applications try again what is dropped, so that it is not lost yet.
+    pub(crate) tries_again: bool,
 }
 
 impl Recorder {
@@ -34,6 +36,7 @@ impl Recorder {
             trace: Trace::new(plan),
             energy: Accountant::new(plan),
             authority: plan.phones.authority(),
+            tries_again: plan.protocol.retries.is_some(),
             paths: (plan.nats.is_some() || plan.relay.is_some()).then(Box::default),
         }
     }
@@ -49,7 +52,7 @@ impl Recorder {
     /// A row that says that `phone` went on or off.
     pub(crate) fn record_phone(&mut self, now: Seconds, phone: u32, kind: EventKind) {
         let node = NodeId(phone);
-        let event = Event::new(kind, MessageId::new(node, u32::MAX), node, 0);
+        let event = Event::new(kind, MessageId::new(node, NO_TRANSACTION), node, 0);
         self.record(now, phone, &event);
     }
 
@@ -66,10 +69,15 @@ impl Recorder {
         self.record(now, phone, &event);
     }
 
-    /// A datagram never reaches a machine: it counts as `tally`, its transaction gets a row.
+    /// A datagram never reaches a machine: it counts as `tally`, its transaction gets a row. Where that
+    /// is tried again, the row is about no transaction.
     pub(crate) fn drop<B>(&mut self, now: Seconds, tally: Tally, of: Dropped<'_, B>) {
         self.trace.count_drop(tally, of.reason);
         if let Some(message) = of.datagram.message {
+            let message = match self.tries_again {
+                true => MessageId::new(of.from, NO_TRANSACTION),
+                false => message,
+            };
             let size_bytes = of.datagram.udp_payload_bytes;
             let event = Event::new(EventKind::Drop, message, of.from, size_bytes);
             self.record(now, of.to.0, &event.because(of.reason));
@@ -334,3 +342,6 @@ pub(crate) struct Dropped<'a, B> {
     pub datagram: &'a Datagram<B>,
     pub reason: Reason,
 }
+
+/// The number of what is about no transaction.
+const NO_TRANSACTION: u32 = u32::MAX;

@@ -289,6 +289,7 @@ pub fn plan(count: usize) -> Plan {
             kind: "pairwise".into(),
             crypto: "counted".into(),
             duplicate_window_s: 30.0,
+            retries: None,
             tokens: None,
             compute: None,
             own_operations: vec![],

@@ -5,6 +5,7 @@ mod churn;
 mod computers;
 mod failures;
 mod lanes;
+mod retries;
 mod run_queue;
 mod ticks;
 mod turns;

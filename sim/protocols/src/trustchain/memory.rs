@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::Block;
-use crate::contract::{NodeId, Payload, Reason, Seconds};
+use crate::contract::{MessageId, NodeId, Payload, Reason, Seconds};
 use crate::crypto::{Digest, Key, Signature};
 
 /// The head of the own chain, and with whom its last blocks were.
@@ -68,6 +68,11 @@ impl Open {
         self.proposals.push_back(Box::new((block, None)));
     }
 
+    /// The proposal of this number.
+    pub(super) fn of(&self, message: MessageId) -> Option<&Block> {
+        self.place_of(message).map(|at| &self.proposals[at].0)
+    }
+
     /// Whether `answer` is one of them, and unaltered.
     pub(super) fn holds(&self, answer: &Block) -> bool {
         self.position(answer)
@@ -94,7 +99,10 @@ impl Open {
     }
 
     fn position(&self, block: &Block) -> Option<usize> {
-        let message = block.message_id();
+        self.place_of(block.message_id())
+    }
+
+    fn place_of(&self, message: MessageId) -> Option<usize> {
         self.proposals
             .binary_search_by_key(&message, |open| open.0.message_id())
             .ok()
@@ -134,7 +142,11 @@ pub(super) struct Places {
     window_s: Seconds,
     by_index: BTreeMap<(NodeId, u64), Place>,
     by_age: VecDeque<(Seconds, (NodeId, u64))>,
+    /// What this node answered at them; none unless it gives answers again.
+    answers: Option<Box<Answers>>,
 }
+
+type Answers = BTreeMap<(NodeId, u64), Block>;
 
 impl Places {
     pub(super) fn new(window_s: Seconds) -> Self {
@@ -142,7 +154,28 @@ impl Places {
             window_s,
             by_index: BTreeMap::new(),
             by_age: VecDeque::new(),
+            answers: None,
         }
+    }
+
+    /// Keep answers from now on, and all places for so much longer.
+    pub(super) fn remember_answers(&mut self, deadline_s: Seconds) {
+        self.window_s += deadline_s;
+        self.answers = Some(Box::default());
+    }
+
+    /// Keep the answer to a proposal as long as its place, if answers are kept.
+    pub(super) fn keep_answer(&mut self, block: &Block) {
+        if let Some(answers) = &mut self.answers {
+            answers.insert((block.proposer, block.index), *block);
+        }
+    }
+
+    /// What was answered to the same proposal.
+    pub(super) fn answer(&self, proposal: &Block) -> Option<&Block> {
+        let answers = self.answers.as_ref()?;
+        let answer = answers.get(&(proposal.proposer, proposal.index));
+        answer.filter(|answer| answer.proposal() == *proposal)
     }
 
     pub(super) fn at(&self, block: &Block) -> Option<&Place> {
@@ -169,6 +202,9 @@ impl Places {
     fn forget_oldest(&mut self) {
         if let Some((_, key)) = self.by_age.pop_front() {
             self.by_index.remove(&key);
+            if let Some(answers) = &mut self.answers {
+                answers.remove(&key);
+            }
         }
     }
 

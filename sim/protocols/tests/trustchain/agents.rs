@@ -3,7 +3,7 @@
 use pocketsim_protocols::block::Block;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
-use pocketsim_protocols::trustchain::{Agent, AgentConfig};
+use pocketsim_protocols::trustchain::{Agent, AgentConfig, Retries};
 
 pub const SEED: u64 = 7;
 pub const ALICE: NodeId = NodeId(0);
@@ -46,6 +46,51 @@ impl<C: Crypto> World<C> {
             log: Vec::new(),
             now: 0.0,
         }
+    }
+
+    /// Agents that send again, each with what it draws: 0, 0.5, 0, and so on.
+    pub fn retrying(count: u32, config: AgentConfig, retries: Retries) -> Self {
+        let mut world = Self::with(count, config);
+        let with_retries = |agent: Agent<C>| {
+            let mut draw = 0.5;
+            let chance = move || {
+                draw = 0.5 - draw;
+                draw
+            };
+            agent.with_retries(retries, Box::new(chance))
+        };
+        world.agents = world.agents.into_iter().map(with_retries).collect();
+        world
+    }
+
+    /// Time goes on to `now`, and everybody is woken who wants to be by then, when it is due.
+    pub fn wait_until(&mut self, now: Seconds) {
+        loop {
+            let due = |node: usize| Some((self.agents[node].next_timeout()?.0, node));
+            let next = (0..self.agents.len()).filter_map(due);
+            let next = next.min_by(|one, other| one.0.total_cmp(&other.0));
+            let Some((date, node)) = next.filter(|&(date, _)| date <= now) else {
+                break;
+            };
+            self.now = date.max(self.now);
+            self.wake(NodeId(node as u32));
+        }
+        self.now = now;
+    }
+
+    /// A node is told that its time has come.
+    pub fn wake(&mut self, node: NodeId) {
+        let mut out = Vec::new();
+        self.agents[node.0 as usize].handle_timeout(self.now, &mut out);
+        self.take(node, out);
+    }
+
+    /// A node goes off, with nothing under way; returns how many proposals it keeps.
+    pub fn shut_down(&mut self, node: NodeId, unmade: &[MessageId]) -> usize {
+        let mut out = Vec::new();
+        let kept = self.agents[node.0 as usize].shut_down(unmade, &mut out);
+        self.take(node, out);
+        kept
     }
 
     pub fn transact(&mut self, from: NodeId, peer: NodeId, payload_bytes: u32) {

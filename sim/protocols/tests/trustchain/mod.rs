@@ -2,4 +2,5 @@
 
 mod agents;
 mod histories;
+mod retries;
 mod rules;
