@@ -119,6 +119,55 @@ _OUTSTANDING = (
 )
 
 
+class WhileOff(Provenance):
+    """What becomes of open proposals of a phone that goes off."""
+
+    value: Literal["kept", "lost"] = Field(
+        description="Whether it keeps them and tries them again when it is on, or loses them."
+    )
+
+
+class Factor(PlainNumber):
+    """A number of times, 1 or more."""
+
+    @model_validator(mode="after")
+    def _does_not_shrink(self) -> Factor:
+        if self.value < 1:
+            raise ValueError("value is less than 1")
+        return self
+
+
+class Share(PlainNumber):
+    """A share of something."""
+
+    @model_validator(mode="after")
+    def _is_a_share(self) -> Share:
+        if self.value > 1:
+            raise ValueError("value is more than 1")
+        return self
+
+
+class Retries(Section):
+    """How the program sends proposals without an answer again."""
+
+    attempts: Places = Field(description="Most sends of one proposal, the first included.")
+    first_wait: DurationNumber = Field(
+        description="How long an answer is waited for after the first send."
+    )
+    factor: Factor = Field(description="How many times as long each wait is as the one before.")
+    longest_wait: DurationNumber | None = Field(
+        default=None, description="No wait is longer; absent: as long as the deadline."
+    )
+    jitter: Share = Field(description="Share of each wait that is drawn.")
+    deadline: DurationNumber = Field(
+        description="A proposal is given up so long after it was first sent."
+    )
+    while_off: WhileOff | None = Field(
+        default=None,
+        description="What becomes of open proposals of a phone that goes off; absent: kept.",
+    )
+
+
 class KeptConnection(Section):
     """How the program loses the one connection that it keeps."""
 
@@ -197,6 +246,10 @@ class Implementation(Section):
     duplicate_window: DurationNumber = Field(
         description="A block seen again within this is dropped."
     )
+    retries: Retries | None = Field(
+        default=None,
+        description="How proposals without an answer are sent again; absent: each is sent once.",
+    )
     threads_first: Flag = Field(
         description="Whether threads that read the socket and propose run before tasks when both "
         "want cores."
@@ -220,7 +273,7 @@ class Implementation(Section):
     ipv8_sealed: Ipv8 | None = Field(default=None, description="Sealed packets of IPv8.")
     eva: EvaProfile | None = Field(default=None, description="EVA.")
 
-    absent_when_none = frozenset({"model_error"})
+    absent_when_none = frozenset({"model_error", "retries"})
 
     @model_validator(mode="after")
     def _errs_in_one_way(self) -> Implementation:
@@ -262,8 +315,8 @@ class Implementation(Section):
 
 
 NOT_TRANSPORTS = (
-    *("implementation", "pacing", "log_entries", "duplicate_window", "threads_first"),
-    *("steps", "own_costs", "model_error"),
+    *("implementation", "pacing", "log_entries", "duplicate_window", "retries"),
+    *("threads_first", "steps", "own_costs", "model_error"),
 )
 MODES = tuple(name for name in Implementation.model_fields if name not in NOT_TRANSPORTS)
 
