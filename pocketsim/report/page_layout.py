@@ -22,6 +22,7 @@ from pocketsim.report.sections import (
     energy,
     expected,
     fates,
+    presence,
     provenance,
     reach,
     splits,
@@ -66,6 +67,7 @@ def arranged(
     _towns(page, [run for run in runs if towns.is_town(run)], of_study)
     _grids(page, [run for run in others if run not in plain], of_study)
     _fates(page, [run for run in others if is_of_trades(run)])
+    _presence(page, [run for run in runs if presence.has_any(run)])
     _reach(page, [run for run in runs if reach.has_any(run)])
     _energy(page, [run for run in runs if energy.has_any(run)])
     _simulated(page, runs)
@@ -132,6 +134,16 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
             page.paragraph(about)
         if any(splits.has_splits(run) for run in group):
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
+
+
+def _presence(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("presence", "What was asked for, and who was on")
+    page.paragraph(_PRESENCE)
+    for group in by_scenario(runs).values():
+        page.add(markup("<h3>{}</h3>", group[0].title))
+        page.add(presence.asked_table(group))
 
 
 def _reach(page: Page, runs: Sequence[Run]) -> None:
@@ -213,6 +225,12 @@ _GRIDS = (
 _FATES = (
     "What was sent was stored, was in flight at the end, or was lost, by the last thing that "
     "happened to it; over all phones and repetitions, and of what was traced."
+)
+_PRESENCE = (
+    "What people asked for counts, also while their phone was off; a phone that is off sends "
+    "nothing. The baseline is the square of the share of time that phones are on: what would be "
+    "stored if phones were on independently of each other and of what they are asked for, and "
+    "nothing else failed or was tried again."
 )
 _REACH = (
     "Pairs are ordered: a phone, and one that it wants to reach. Expected shares follow from those "

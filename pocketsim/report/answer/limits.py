@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pocketsim.report.runs.choice import Choice
     from pocketsim.report.runs.run import Run
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
@@ -24,10 +25,12 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         UNPROBED: bool(provenance.unprobed(provenance.profiles(runs))),
         _FITTED: any(_has_fits(run) for run in runs),
         _FAULTS: any(resolved["transport"]["app_faults"] for resolved in every),
-        _PRESENCE: any(resolved["churn"] for resolved in every),
+        _PRESENCE: any(resolved["churn"] and "foreground" not in resolved for resolved in every),
+        _OPENED: any("foreground" in resolved for resolved in every),
         _REACHABLE: any(_is_crowd(run) for run in runs if not _has(run, "nat")),
         _CLASSES: any(_has(run, "nat") for run in runs),
-        _STILL: any(resolved["contacts"] for resolved in every),
+        _STILL: any(_contacts(resolved) not in {None, "walk"} for resolved in every),
+        _WALKS: any(_contacts(resolved) == "walk" for resolved in every),
         _ENERGY: any(resolved["energy"] for resolved in every),
         **dict.fromkeys(energy.warnings(runs), True),
         _CONTENTION: any(_lacks(run, "wifi") for run in runs),
@@ -40,6 +43,11 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
 def _has_fits(run: Run) -> bool:
     contents = (*run.resolved["profiles"].values(), run.resolved["implementation"])
     return any(numbers.bases(content)["fitted"] for content in contents)
+
+
+def _contacts(resolved: Resolved) -> str | None:
+    """Return the kind of a run's contacts, if it has some."""
+    return resolved["contacts"]["kind"] if resolved["contacts"] else None
 
 
 def _has(run: Run, *keys: str) -> bool:
@@ -63,8 +71,13 @@ _FAULTS = (
     " (transport.app_faults)."
 )
 _PRESENCE = "Phones go on and off by a random law or a file, not by what their owners do."
+_OPENED = (
+    "Phones are on while their owners trade or pay; else by a random law or a file, whatever their "
+    "owners do."
+)
 _REACHABLE = "Every phone that is on can be reached: no NAT and no firewall is simulated."
 _STILL = "Contacts are those of the scenario: no model of mobility draws them."
+_WALKS = "People walk by a drawn law: along no streets, and to nobody on purpose."
 _ENERGY = "Powers of radios are the scenario's; no energy was compared with a measurement."
 _CLASSES = "Which share of phones is behind which NAT is assumed, mostly."
 _CONTENTION = "Radios have queues, but do not contend for the channel."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report.answer import finding, limits, numbers
+from pocketsim.report.answer import deadlines, finding, limits, numbers
 from pocketsim.report.charts import grids
 from pocketsim.report.html.page import rendered
 from pocketsim.report.runs import choice
@@ -69,7 +69,9 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
 
 
 def _findings(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> list[str]:
-    return finding.sentences(drawn) if drawn and _is_one_answer(drawn) else _each(runs, asked)
+    if drawn is None or not _is_one_answer(drawn):
+        return _each(runs, asked)
+    return [*filter(None, [deadlines.sentence(drawn)]), *finding.sentences(drawn)]
 
 
 def _is_one_answer(drawn: Choice) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.report.charts import theme
 from pocketsim.report.runs.run import Run, Series, transport_name
 from pocketsim.sim.metrics import COMPLETE_FROM, STALLED_BELOW
-from pocketsim.sim.scenario.churn import comes_and_goes
+from pocketsim.sim.scenario.resolved import comes_and_goes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

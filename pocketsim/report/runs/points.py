@@ -257,6 +257,8 @@ _DIMENSIONS = {
     "EUR": (units.MONEY, 100),
     "W": (units.POWER, 1),
     "J": (units.ENERGY, 1),
+    "m": (units.LENGTH, 1),
+    "m/s": (units.SPEED, 1),
 }
 # Units of an axis, the largest first.
 _SCALES = {
@@ -266,10 +268,12 @@ _SCALES = {
     "/s": ((1.0, "1/s"),),
     "W": ((1.0, "W"), (1e-3, "mW")),
     "J": ((1.0, "J"), (1e-3, "mJ")),
+    "m": ((1e3, "km"), (1.0, "m")),
+    "m/s": ((1.0, "m/s"),),
 }
 _COUNTED = {"window": "blocks", "min_window": "blocks"}
 _COUNT = re.compile(r"devices\[\d+\]\.count")
-_SUFFIX = re.compile(r"(?<=\d)([A-Za-z]+)$")
+_SUFFIX = re.compile(r"(?<=\d)([A-Za-z]+(?:/[a-z])?)$")
 _MISSING = ""  # no value is written so
 _BOTH = (True, False)  # there or not
 SEEDS = {"run.seed", "run.first_repetition"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report.html.page import interval, markup, table
-from pocketsim.report.runs.metric_words import number
+from pocketsim.report.html.page import table
 from pocketsim.report.runs.run import run_names
+from pocketsim.report.sections.cells import measured, percent
 from pocketsim.sim.metrics.reach import PAIRS, names
 from pocketsim.sim.scenario.reachability import Ways, expected
 
@@ -39,8 +39,8 @@ def pairs_table(runs: Sequence[Run]) -> Markup:
     for run, name in zip(runs, run_names(runs), strict=True):
         shares = ways(run)
         if shares is not None:
-            lines.append([name, "expected", *map(_percent, shares)])
-            lines.append([name, "drawn", *(_cell(run, metric) for metric in PAIRS)])
+            lines.append([name, "expected", *map(percent, shares)])
+            lines.append([name, "drawn", *(measured(run, metric) for metric in PAIRS)])
     return table(["run", "classes", *_WAYS], lines, numeric=range(2, 6))
 
 
@@ -48,23 +48,11 @@ def paths_table(runs: Sequence[Run]) -> Markup:
     """Return what came of hole punching and of the relay, a line for each run of a scenario."""
     known = [metric for metric in _METRICS if any(run.has(metric) for run in runs)]
     lines = [
-        [name, *(_cell(run, metric) for metric in known)]
+        [name, *(measured(run, metric) for metric in known)]
         for run, name in zip(runs, run_names(runs), strict=True)
     ]
     heads = [_METRICS[metric] for metric in known]
     return table(["run", *heads], lines, numeric=range(1, len(heads) + 1))
-
-
-def _cell(run: Run, metric: str) -> str:
-    if not run.has(metric):
-        return "\N{EN DASH}"
-    write = _percent if metric.endswith("_ratio") else number
-    said = write(run.mean(metric) or 0.0)
-    return markup("{}{}", said, interval(run.bounds(metric), write))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 _WAYS = ("direct", "direct by hole punching", "by the relay alone", "not at all")
