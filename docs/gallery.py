@@ -106,6 +106,9 @@ _TWICE = {"run.repetitions": 2}
 _BRIEF = {"run.duration": "2s"}
 # What takes long is shortened; what would be one point gets a value more.
 _CHANGES: dict[str, dict[str, Any]] = {
+    "1k": {"run.repetitions": 2},
+    "10k": {"run.duration": "1h"},
+    "100k": {"run.duration": "1min"},
     "1k_churn": {"run.duration": "1min"},
     "commute": {"run.duration": "10min", "devices[0].count": 60, "run.repetitions": 1},
     "1k_nat": {"run.duration": "1min", "devices[0].count": 200},
@@ -124,6 +127,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "recipients": _BRIEF,
     "sign_and_verify": _BRIEF,
     "table_1": {"run.repetitions": 2, "workload.payload": ["10kB", "100kB"]},
+    "walkers": {"contacts.range": ["5m", "10m", "20m"]},
     "udp_packets": {"run.repetitions": 1, "transport.socket_buffer": ["50kB", "100kB", "200kB"]},
     **dict.fromkeys(("iroh_keep_100b", "iroh_keep_128b", "udp_100b", "udp_128b"), _TWICE),
     **dict.fromkeys(("iroh_reconnect_100b", "iroh_reconnect_10b"), _TWICE),

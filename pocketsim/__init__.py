@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pocketsim.api.calibrate import (
         Calibrated,
         calibrate,
+        calibrate_contacts,
         calibrate_implementation,
         calibrate_this_machine,
         pin_profile,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
-            *("Calibrated", "calibrate", "calibrate_implementation"),
+            *("Calibrated", "calibrate", "calibrate_contacts", "calibrate_implementation"),
             *("calibrate_this_machine", "pin_profile"),
         ),
         "pocketsim.api.calibrate",
@@ -86,6 +87,7 @@ __all__ = [
     "UserError",
     "__version__",
     "calibrate",
+    "calibrate_contacts",
     "calibrate_implementation",
     "calibrate_this_machine",
     "compare",

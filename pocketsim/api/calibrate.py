@@ -1,6 +1,7 @@
 """From reports of the device probe, or from this machine, to a profile in a file, and as a table.
 
-How numbers are made is `calibration.fit.calibration`'s and `calibration.fit.this_machine`'s.
+And from traces of people to laws. How numbers are made is `calibration.fit.calibration`'s,
+`calibration.fit.this_machine`'s and `calibration.fit.people.contact_fit`'s.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.api.documents.catalog import document_file
 from pocketsim.api.profiles import Profile, device
 from pocketsim.api.profiles import implementation as implementation_of
-from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+from pocketsim.sim.base.errors import ScenarioError, UserError, did_you_mean, nearest
 from pocketsim.sim.base.files import at_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pocketsim.calibration.fit.calibration import Calibration
     from pocketsim.calibration.fit.round_trips import RoundTrip
     from pocketsim.calibration.fit.this_machine.clock import Clock
     from pocketsim.calibration.fit.this_machine.profile import Measured
     from pocketsim.sim.devices.implementation import Implementation, OwnCost
+    from pocketsim.sim.scenario.resolved import ContactLaw
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,6 +175,93 @@ def calibrate_implementation(
     return implementation_of(target)
 
 
+def calibrate_contacts(
+    trace: str | Path,
+    path: str | Path,
+    *,
+    form: str = "columns",
+    origin: str | float = "0s",
+    until_day: int | None = None,
+    resolution: str = "20s",
+    about: Mapping[str, str] | None = None,
+) -> ContactLaw:
+    """Fit a law of contacts to a trace of people who share a place, write it, and return it.
+
+    `[contacts]` of a scenario with `kind = "law"` names it.
+
+    Args:
+        trace: File in one of the formats of a scenario's contacts.
+        path: Of the law, which ends in .toml.
+        form: Format of the trace: columns or tij.
+        origin: Midnight before a Monday, on the clock of the trace, as a scenario says it; "first"
+            is the midnight before the first contact.
+        until_day: Only days before this one, counted from the origin's, are fitted to; all without.
+        resolution: Times of the trace are multiples of this, or become so.
+        about: What the law rests on: title, source, licence, fitted_to.
+
+    Raises ScenarioError for what is no trace, UserError for one that tells too little, before
+    anything is written.
+    """
+    from pocketsim.calibration.fit.people.write import write_law
+
+    target = at_home(path)
+    law, fitted_to = fitted_contacts(
+        at_home(trace),
+        target,
+        form=form,
+        origin=origin,
+        until_day=until_day,
+        resolution=resolution,
+    )
+    write_law(law, {**said_of(at_home(trace)), "fitted_to": fitted_to, **(about or {})}, target)
+    return law
+
+
+def said_of(trace: Path) -> dict[str, str]:
+    """Return what a law says that it rests on where nobody says more."""
+    return {"title": trace.name, "source": trace.name, "licence": "not stated"}
+
+
+def fitted_contacts(
+    trace: Path,
+    path: Path,
+    *,
+    form: str,
+    origin: str | float,
+    until_day: int | None,
+    resolution: str,
+) -> tuple[ContactLaw, str]:
+    """Return what `calibrate_contacts` writes, and what it is fitted to; nothing is written."""
+    from pocketsim.calibration.fit.people import contact_fit
+    from pocketsim.calibration.fit.people import trace as traces
+    from pocketsim.sim.base import tables
+    from pocketsim.sim.base.documents import origin_s
+    from pocketsim.sim.base.units import DURATION
+
+    _check_suffix(path, "a law")
+    if form not in _FORMS:
+        hint = did_you_mean(nearest(form, _FORMS))
+        raise UserError(f"form: {form!r} is not one of {', '.join(_FORMS)}{hint}")
+    since_s = _parsed("origin", origin_s, origin)
+    resolution_s = float(_parsed("resolution", DURATION.parse, resolution))
+    if not 0 < resolution_s <= traces.RESOLUTION_MAX_S:
+        raise UserError(f"resolution: {resolution!r} is not more than 0 and at most 1h")
+    if form == _FORMS[0] and not trace.name.lower().endswith(tables.SUFFIXES):
+        reason = f'is no table, {" ".join(tables.SUFFIXES)}, as the format "{form}" is'
+        raise ScenarioError(trace, "", reason, _FORMS[1])
+    every = traces.read(trace, form, resolution_s, since_s)
+    last_day = int(every.day.max()) + 1
+    if until_day is not None and until_day <= int(every.day.min()):
+        reason = f"until_day: the trace has no day before day {until_day}"
+        raise UserError(f"{reason}; it has days {int(every.day.min())} to {last_day - 1}")
+    found = every.between(0, until_day or last_day)
+    try:
+        law = contact_fit.fit(found, resolution_s)
+    except UserError as error:
+        raise UserError(f"{trace}: {error}") from None
+    return law, found.text()
+
+
 def pin_profile(
     profile: str | Path, path: str | Path, reports: str | Path | Sequence[str | Path] = ()
 ) -> Profile:
@@ -317,6 +406,14 @@ def _possible(reports: Sequence[Path]) -> Iterator[None]:
         raise UserError(f"{names}: no {error.title} can be made of this: {reason}") from None
 
 
+def _parsed(name: str, parse: Callable[[object], float | str], value: object) -> Any:
+    """Return a value of an option, or raise UserError with the name of the option."""
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
 def _check(path: Path, store: str) -> None:
     """Raise UserError for what is no name of a profile's file, or of what prices `store`."""
     from pocketsim.calibration.fit.kernels import STORES
@@ -327,15 +424,16 @@ def _check(path: Path, store: str) -> None:
     _check_suffix(path)
 
 
-def _check_suffix(path: Path) -> None:
+def _check_suffix(path: Path, what: str = "a profile") -> None:
     if path.suffix != ".toml":
-        raise UserError(f"{path}: a profile's file ends in .toml")
+        raise UserError(f"{path}: {what}'s file ends in .toml")
 
 
 def _files(which: str | Path | Sequence[str | Path]) -> list[Path]:
     return [at_home(which)] if isinstance(which, str | Path) else [at_home(one) for one in which]
 
 
+_FORMS = ("columns", "tij")
 _NO_REPORT = "there is no report to make a profile of"
 MADE_HERE = "`pocketsim calibrate this-machine` from Python on one machine, which is no phone"
 """By what and of what such a profile was made, as its file says."""

@@ -129,9 +129,17 @@ COMMANDS = {
         "calibrate.this_machine:this_machine",
         "Profile this machine with Python alone; the result is of no phone and no probe.",
     ),
+    "calibrate contacts": Entry(
+        "calibrate.contacts:contacts",
+        "Fit a law of contacts to a trace of people who share a place.",
+    ),
     "calibrate published": Entry(
         "calibrate.published:published",
         "Fit the numbers of a fit document to published rows again, by simulation.",
+    ),
+    "calibrate presence": Entry(
+        "calibrate.presence:presence",
+        "Fit how phones come and go to a trace, or to the percentiles of one.",
     ),
     "calibrate sensitivity": Entry(
         "calibrate.sensitivity:sensitivity",

@@ -295,6 +295,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "kind": protocol,
             "crypto": "counted",
             "duplicate_window_s": 30.0,
+            "retries": None,
             "tokens": None,
             "compute": None,
             "own_operations": [],

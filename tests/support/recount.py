@@ -13,6 +13,7 @@ from pocketsim.sim.trace import from_engine
 # What only a phone that is on can do; it may still lose and drop.
 ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect", "begin")
 EXPLAINS = ("lose", "drop", "refuse")
+NO_TRANSACTION = 2**32 - 1
 
 
 def intervals_off(trace):
@@ -44,6 +45,8 @@ def recount(trace):
     for kind in EXPLAINS:
         rows = trace.of(kind)
         rows = rows.where(rows.reason != trace.reasons.index("duplicate"))
+        # Where proposals are sent again, a drop is about no transaction.
+        rows = rows.where((rows.message & NO_TRANSACTION) != NO_TRANSACTION)
         explained |= set(rows.message.tolist())
     return sent, stored, explained
 

@@ -9,8 +9,10 @@ import pytest
 from pocketsim.api.documents import catalog
 from pocketsim.report.runs.run import load as load_runs
 from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
 from pocketsim.sim.scenario.load import load
+from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.trace import read
 from support import engine_plans as plans
 
@@ -76,6 +78,26 @@ def test_only_phones_in_contact_reach_each_other(folder):
     sure = {row[3] for row in asked if near(row, -3.1) and near(row) and near(row, 1.0)}
     assert len(sure) > 30
     assert sure <= stored
+
+
+def test_only_phones_whom_a_law_lets_meet_reach_each_other(folder):
+    path = folder / "contacts_file.toml"
+    text = path.read_text().replace('format = "tij"', 'law = "office_2015"\norigin = "9h"')
+    path.write_text(text.replace('file = "contacts.dat"', 'kind = "law"'))
+    more = ["devices[0].count=120", "run.duration=2h", "outages[0].end=2h", "workload.rate=0.2/s"]
+    near = build_plan(resolve(load(path, more))[0].resolved, 0)["proximity"]
+    columns = (near[key].tolist() for key in ("phone_a", "phone_b", "time_s", "duration_s"))
+    windows = {}
+    for one, other, time_s, duration_s in zip(*columns, strict=True):
+        windows.setdefault((one, other), []).append((time_s, time_s + duration_s))
+    _, trace = run(path, *more)
+    processed = trace.of("process")
+    reached = list(zip(processed.node, processed.peer, processed.time_s, strict=True))
+    assert len(reached) > 30
+    assert all(
+        any(begin_s <= time_s <= end_s for begin_s, end_s in windows[tuple(sorted(pair))])
+        for *pair, time_s in reached
+    )
 
 
 def test_groups_have_their_own_rates_and_presence(folder):

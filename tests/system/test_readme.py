@@ -126,10 +126,22 @@ SHORT = {
     "pocketsim profile export": [
         "profile export --to rates moto_g04s --payload 1200 -o rates.json"
     ],
+    "pocketsim calibrate presence": [
+        (
+            "calibrate presence {root}/tests/support/presence.csv "
+            "--watched {root}/tests/support/presence_watched.csv -o law.toml --json"
+        )
+    ],
     "pocketsim calibrate sensitivity": [
         "calibrate sensitivity --only *l13*.sign.cpu --subset F3_sign --samples 0 -o table.toml"
     ],
     "pocketsim profile split": ["profile split {root}/tests/support/profile_0_1.toml -o split"],
+    "pocketsim calibrate contacts": [
+        (
+            "calibrate contacts people.dat --format tij --origin 0s --until 2 --resolution 20s"
+            " --title T --source S --licence CC0 -o law.toml"
+        )
+    ],
     "pocketsim calibrate published": ["calibrate published laptop_cores -o cores.toml"],
     "pocketsim metrics": ["metrics log.csv --json"],
     "pocketsim validate": [
@@ -261,6 +273,8 @@ def folder(tmp_path_factory):
     (path / "grid.toml").write_text(f'{SWEEP}"devices[0].count" = [2, 3]\n')
     (path / "design.toml").write_text(DESIGN)
     (path / "near.dat").write_text("20 1 2\n40 1 2\n")
+    often = [f"{30000 + 60 * at} 1 {2 + at % 3}\n" for at in range(60)]
+    (path / "people.dat").write_text("".join(often))
     (path / "edges.txt").write_text("1 2\n2 3\n")
     (path / "paid.csv").write_text("from,to,value,ts\na,b,1.50,3\n")
     return path

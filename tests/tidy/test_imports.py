@@ -22,7 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "sim.devices": {"sim.base"},
     "sim.scenario": {"sim.base", "sim.devices"},
     "sim.importing": {"sim", "sim.base"},
-    "sim.plan": {"sim.base", "sim.devices", "sim.scenario"},
+    "sim.plan": {"sim._engine", "sim.base", "sim.devices", "sim.scenario"},
     "sim.trace": {"sim.base"},
     "sim.metrics": {"sim.base", "sim.scenario", "sim.trace"},
     "sim.run": {
@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
         "calibration.validate",
     },
     "calibration.fit": {
-        *("sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario"),
+        *("sim.base", "sim.devices", "sim.metrics", "sim.plan", "sim.run", "sim.scenario"),
         *("calibration.host", "calibration.validate"),
     },
     "pocketsim.report": {

@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FORKS = multiprocessing.get_context("fork")
 CONTACTS = "phone_a,phone_b,begin_s,end_s\n0,1,0,5\n1,2,0.5,0.6\n0,3,2,40\n2,3,10,11\n0,1,12,70\n"
+PRESENCE = """
+title = "phones that come and go every few minutes"
+never_ratio = 0.1
+availability = { p10 = 0.1, p90 = 0.9 }
+sessions_per_day = { p10 = 100.0, p90 = 500.0 }
+session_s = { p1 = 0.5, p50 = 60.0, p99 = 2000.0 }
+gap_s = { p1 = 0.5, p50 = 60.0, p99 = 2000.0 }
+session_within = 0.8
+gap_within = 0.8
+"""
 
 
 def main() -> int:
@@ -138,17 +148,22 @@ def _apart(path: Path) -> tuple[str, list[str]]:
 def _places(folder: Path) -> dict[str, Path]:
     contacts = folder / "contacts.csv"
     contacts.write_text(CONTACTS)
+    presence = folder / "presence.toml"
+    presence.write_text(PRESENCE)
     return {
         "implementation": ROOT / "tests" / "support" / "every_transport.toml",
         "class": ROOT / "pocketsim" / "scenarios" / "own_protocol" / "gossip.py",
         "contacts": contacts,
+        "presence": presence,
     }
 
 
 def _leave(path: Path, places: dict[str, Path], out: Path) -> Path:
-    """Leave a document where it can be run again, with the file of contacts that it may name."""
-    shutil.copy(places["contacts"], out)
-    text = path.read_text().replace(str(places["contacts"]), places["contacts"].name)
+    """Leave a document where it can be run again, with the files that it may name."""
+    text = path.read_text()
+    for name in ("contacts", "presence"):
+        shutil.copy(places[name], out)
+        text = text.replace(str(places[name]), places[name].name)
     left = out / path.name
     left.write_text(text)
     return left

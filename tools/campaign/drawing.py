@@ -26,7 +26,7 @@ def scenario(seed: int, number: int, places: Mapping[str, Path]) -> dict[str, An
     """Return scenario `number` as the content of a document; the same for the same numbers.
 
     `places` are files that documents name: an `implementation` with every transport, a `class` of
-    a protocol in Python, and a `contacts` file between phones 0 to 3.
+    a protocol in Python, a `presence` law, and a `contacts` file between phones 0 to 3.
     """
     return _Draw(stream(seed, f"campaign {number}"), places).document()
 
@@ -74,7 +74,53 @@ class _Draw:
             sections["outages"] = [self._outage() for _ in range(self._whole(1, 3))]
         if self._family != "compute" and self._chance(0.3):
             sections["contacts"] = self._contacts()
-        return sections
+        return sections | self._people(sections)
+
+    def _people(self, sections: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what people make of some sections: laws of presence, open apps, walks, retries."""
+        found: dict[str, Any] = {}
+        if "churn" in sections and self._chance(0.4):
+            hour = self._whole(0, 24)
+            found["churn"] = {"kind": "law", "law": str(self._places["presence"])}
+            found["churn"]["time_of_day"] = f"{hour}h"
+        by_people = sections["workload"]["kind"] in {"poisson", "town"}
+        if "churn" in sections and by_people and self._chance(0.4):
+            whose = self._one_of(("asker", "both"))
+            found["foreground"] = {"stay": self._lengths(), "whose": whose}
+        if self._family == "trustchain" and self._chance(0.4):
+            wait, deadline = self._one_of(("100ms", "2s")), self._one_of(("1s", "30s", "10min"))
+            found["protocol"] = {
+                **sections["protocol"],
+                "retries": {
+                    "attempts": self._whole(1, 12),
+                    "first_wait": wait,
+                    "deadline": deadline,
+                    "while_off": self._one_of(("kept", "lost")),
+                },
+            }
+        if sections.get("contacts", {}).get("kind") == "file" and self._chance(0.5):
+            found["contacts"] = self._walk(sections["contacts"]["links"])
+            if sections["workload"]["kind"] == "poisson" and self._chance(0.5):
+                found["workload"] = {**sections["workload"], "partners": {"near": True}}
+        return found
+
+    def _walk(self, links: Mapping[str, Any]) -> dict[str, Any]:
+        side = self._one_of(("30m", "300m"))
+        found = {"kind": "walk", "width": side, "height": side, "range": "10m", "links": links}
+        if self._chance(0.5):
+            return {**found, "model": "levy_walk"} | self._levy()
+        speeds = {"slowest": "0.5m/s", "fastest": self._one_of(("0.5m/s", "15m/s"))}
+        return {**found, "model": "random_waypoint", **speeds, "pause": "5s"}
+
+    def _levy(self) -> dict[str, Any]:
+        return {
+            "alpha": self._one_of((0.6, 1.6)),
+            "beta": self._one_of((0.5, 1.5)),
+            "shortest_leg": "1m",
+            "longest_leg": "20m",
+            "shortest_pause": "100ms",
+            "longest_pause": self._one_of(("1s", "1min")),
+        }
 
     def _run(self) -> dict[str, Any]:
         return {

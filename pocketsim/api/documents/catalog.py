@@ -17,6 +17,8 @@ _PATTERNS = {
     "device": "calibration/profiles/devices/*.toml",
     "implementation": "calibration/profiles/implementations/*.toml",
     "fit": "calibration/fits/*.toml",
+    "presence": "calibration/profiles/presence/*.toml",
+    "law": "calibration/profiles/contacts/*.toml",
 }
 
 KINDS = ("scenario", *_PATTERNS)
@@ -125,4 +127,6 @@ _TITLE_KEYS = {
     "device": ("device", "name"),
     "implementation": ("implementation", "name"),
     "fit": ("title",),
+    "presence": ("title",),
+    "law": ("law", "title"),
 }

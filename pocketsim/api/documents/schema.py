@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-Kind = Literal["scenario", "sweep", "profile", "implementation", "fit", "rates"]
+Kind = Literal["scenario", "sweep", "profile", "implementation", "fit", "presence", "law", "rates"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """The kinds of documents that people write, a `profile` is a device's; and `rates`, of a device,
 which other programs read."""
@@ -36,7 +36,7 @@ def keys(kind: str, document: Mapping[str, Any]) -> list[str]:
     it says no kind, they are all. Reads the schema's file, no model.
     """
     schema = json.loads(file(kind).read_text(encoding="utf-8"))
-    return list(dict.fromkeys(_keys(schema, schema["$defs"], (), document)))
+    return list(dict.fromkeys(_keys(schema, schema.get("$defs", {}), (), document)))
 
 
 def _keys(
@@ -68,7 +68,8 @@ def _forms(
     if "discriminator" in field and isinstance(value, dict):
         named = field["discriminator"]["mapping"]
         chosen = named.get(value.get(field["discriminator"]["propertyName"]))
-        every = [{"$ref": chosen}] if chosen else every
+        # Of a kind that has kinds itself, the mapping has the form, not where it is.
+        every = [chosen if isinstance(chosen, dict) else {"$ref": chosen}] if chosen else every
     for form in every:
         yield from _forms(form, tables, value)
     if not every and field.get("type") != "null":
@@ -83,7 +84,9 @@ def generated(kind: str) -> str:
     from pocketsim.sim.export.rates import Rates
     from pocketsim.sim.run.sweep_document import SweepDocument
     from pocketsim.sim.scenario import schema
+    from pocketsim.sim.scenario.contact_law import ContactLaw
     from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.presence_law import PresenceLaw
 
     models: dict[str, type[BaseModel]] = {
         "scenario": Scenario,
@@ -91,6 +94,8 @@ def generated(kind: str) -> str:
         "profile": Profile,
         "implementation": Implementation,
         "fit": Fit,
+        "presence": PresenceLaw,
+        "law": ContactLaw,
         "rates": Rates,
     }
     return schema.schema_text(models[kind])

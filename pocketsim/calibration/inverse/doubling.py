@@ -91,7 +91,8 @@ def numbers(names: Iterable[str]) -> list[Number]:
     root = key_paths.ROOT
     found = [
         Number((str(path.relative_to(root)),), key, value)
-        for path in sorted(PROFILES.glob("*/*.toml"))
+        for folder in ("devices", "implementations")
+        for path in sorted((PROFILES / folder).glob("*.toml"))
         for key, value in _numeric(path)
     ]
     shared: dict[tuple[Any, ...], list[str]] = {}

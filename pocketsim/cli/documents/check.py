@@ -46,7 +46,7 @@ def _check(file: Path) -> list[str]:
     from pocketsim.api.documents import reach
     from pocketsim.sim.base.documents import read_toml
     from pocketsim.sim.devices import implementation, profile
-    from pocketsim.sim.scenario import resolve
+    from pocketsim.sim.scenario import contact_law, resolve
     from pocketsim.sim.scenario.load import load
 
     _, data = read_toml(file)
@@ -59,6 +59,8 @@ def _check(file: Path) -> list[str]:
         profile.load(file)
     elif isinstance(data.get("implementation"), dict):
         implementation.load(file)
+    elif isinstance(data.get("law"), dict):
+        contact_law.load(file)
     else:
         document = load(file)
         resolved = resolve.check(document)

@@ -11,7 +11,17 @@ from pocketsim.cli.ui import console, options
 from pocketsim.cli.ui.options import AsJson
 from pocketsim.sim.base.errors import printable
 
-Listed = Literal["scenarios", "sweeps", "devices", "implementations", "fits", "metrics", "subsets"]
+Listed = Literal[
+    "scenarios",
+    "sweeps",
+    "devices",
+    "implementations",
+    "fits",
+    "presence",
+    "laws",
+    "metrics",
+    "subsets",
+]
 
 
 def names(

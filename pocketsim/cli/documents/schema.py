@@ -9,7 +9,9 @@ import typer
 from pocketsim.api.documents import schema as schemas
 from pocketsim.cli.ui import console, options
 
-Document = Literal["scenario", "sweep", "profile", "implementation", "fit", "rates"]
+Document = Literal[
+    "scenario", "sweep", "profile", "implementation", "fit", "presence", "law", "rates"
+]
 
 
 def schema(

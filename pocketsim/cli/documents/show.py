@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolve import Rung
     from pocketsim.sim.scenario.resolved import (
         AlwaysOn,
-        Churn,
-        ChurnFile,
+        AnyChurn,
         Group,
         Lengths,
         Resolved,
@@ -131,11 +130,13 @@ def _group_columns(group: Group) -> dict[str, str]:
     }
 
 
-def _churn(law: Churn | ChurnFile | AlwaysOn) -> str:
+def _churn(law: AnyChurn | AlwaysOn) -> str:
     if law["kind"] == "none":
         return "always on"
     if law["kind"] == "file":
         return f"{law['file']} from {law['origin_s']:g} s on"
+    if law["kind"] == "law":
+        return law["name"]
     return f"session {_length(law['session'])}; gap {_length(law['gap'])}"
 
 

@@ -124,7 +124,15 @@ EXAMPLES = {
         "pocketsim calibrate this-machine",
         "pocketsim calibrate this-machine -o laptop.toml --seconds 30 --base moto_g04s",
     ),
+    "calibrate contacts": (
+        "pocketsim calibrate contacts meetings/contacts.csv -o office.toml",
+        "pocketsim calibrate contacts contacts.dat.gz --format tij --until 5 -o office.toml",
+    ),
     "calibrate published": ("pocketsim calibrate published laptop_cores -o cores.toml",),
+    "calibrate presence": (
+        "pocketsim calibrate presence locked_charging_wifi -o law.toml",
+        "pocketsim calibrate presence phones.csv --watched watched.csv -o law.toml",
+    ),
     "calibrate sensitivity": (
         "pocketsim calibrate sensitivity -o sensitivity.toml --subset udp --samples 0",
     ),

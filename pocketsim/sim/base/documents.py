@@ -250,6 +250,11 @@ def _seconds_or_first(value: object) -> float | str:
     return units.FIRST if value == units.FIRST else _seconds(value)
 
 
+def origin_s(value: object) -> float | str:
+    """Return seconds, or "first", of what an `Origin` may be; raises ValueError for others."""
+    return _seconds_or_first(value)
+
+
 def _factor_or_duration(value: object) -> units.Quantity:
     if isinstance(value, str):
         return units.Quantity(_positive(units.DURATION.parse(value)), units.DURATION)
@@ -322,6 +327,9 @@ Rate = Annotated[float, *_read(units.RATE)]
 PositiveRate = Annotated[Rate, _MORE_THAN_ZERO]
 Power = Annotated[float, *_read(units.POWER)]
 Energy = Annotated[float, *_read(units.ENERGY)]
+PositiveLength = Annotated[float, *_read(units.LENGTH), _MORE_THAN_ZERO]
+Speed = Annotated[float, *_read(units.SPEED)]
+PositiveSpeed = Annotated[Speed, _MORE_THAN_ZERO]
 Cents = Annotated[int, *_read(units.MONEY, whole=True)]
 PositiveCents = Annotated[Cents, _MORE_THAN_ZERO]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]

@@ -143,7 +143,8 @@ class EngineOutput(TypedDict):
     `energy_by_part_j` the same by number of the access network or of the kind of link, `waits`
     those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom functions
     made of its rows, None for what is undefined, `ledger` what its rows come to where they were not
-    kept, `reach` by what phones reached each other where that is limited.
+    kept, `reach` by what phones reached each other where that is limited, `on_ratio` the share of
+    the time that phones were to be on, where they come and go.
     """
 
     counters: Mapping[str, int]
@@ -155,6 +156,7 @@ class EngineOutput(TypedDict):
     own: Mapping[str, float | None]
     ledger: NotRequired[AggregateSummary]
     reach: NotRequired[Reach]
+    on_ratio: NotRequired[float]
 
 
 NOTHING: EngineOutput = {

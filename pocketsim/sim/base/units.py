@@ -1,9 +1,9 @@
 """The one place where text with a unit becomes a number in SI units, and the other way round.
 
 Durations become seconds, sizes bytes, bandwidths bytes per second, rates 1/s, amounts of money
-cents, powers watts and energies joules. A number without a unit is refused unless it is zero,
-because `5` hides whether somebody meant ms or s. What does not live here: ratios, counts and
-sigmas, which are plain numbers in every document.
+cents, powers watts, energies joules, lengths metres and speeds metres per second. A number without
+a unit is refused unless it is zero, because `5` hides whether somebody meant ms or s. What does not
+live here: ratios, counts and sigmas, which are plain numbers in every document.
 """
 
 from __future__ import annotations
@@ -249,6 +249,24 @@ ENERGY = Dimension(
     unit="J",
     si="j",
 )
-DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY, POWER, ENERGY)
+LENGTH = Dimension(
+    "length",
+    _scale(cm="1e-2", m="1", km="1e3"),
+    maximum=1e6,
+    maximum_text="1000km",  # farther than people go between two payments
+    example="4500m",
+    unit="m",
+    si="m",
+)
+SPEED = Dimension(
+    "speed",
+    MappingProxyType({"m/s": Fraction(1)}),
+    maximum=100.0,
+    maximum_text="100m/s",  # a fast train
+    example="1.5m/s",
+    unit="m/s",
+    si="m_per_s",
+)
+DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY, POWER, ENERGY, LENGTH, SPEED)
 _CLUMSY_FROM = 1000
 _DIGITS = (6, 12, 17)  # significant ones to try: 17 tell any two numbers apart

@@ -168,6 +168,18 @@ class OwnCost(ScaledCost):
     after_rest: NotRequired[list[AfterRest]]
 
 
+class Retries(TypedDict):
+    """How the program sends proposals without an answer again."""
+
+    attempts: Choice
+    first_wait_s: Number
+    factor: Number
+    longest_wait_s: Number | None
+    jitter: Number
+    deadline_s: Number
+    while_off: Choice | None
+
+
 class KeptConnection(TypedDict):
     """How the program loses the connection that it keeps."""
 
@@ -212,6 +224,7 @@ class ImplementationContents(TypedDict):
     pacing: Choice
     log_entries: Choice | None
     duplicate_window_s: Number
+    retries: NotRequired[Retries]
     threads_first: Choice
     steps: dict[str, Step]
     own_costs: dict[str, OwnCost]

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # Data beside the packages, not an import: this room knows no calibration.
 PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"
 DEVICES, IMPLEMENTATIONS = PROFILES / "devices", PROFILES / "implementations"
+CONTACTS, PRESENCE = PROFILES / "contacts", PROFILES / "presence"
 
 SigmaError = Annotated[float, Field(gt=0, le=5)] | None
 
@@ -315,23 +316,23 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
     """Return the file of profile `name`: a shipped one, or a path relative to folder `beside`.
 
     A device's may be one that an installed distribution offers: its entry point's name is the
-    profile's, its value a package with the file `<name>.toml`. `shipped_in` is `DEVICES` or
-    `IMPLEMENTATIONS`. Raises LookupError with a reason and the nearest name.
+    profile's, its value a package with the file `<name>.toml`. `shipped_in` is `DEVICES`,
+    `IMPLEMENTATIONS`, `CONTACTS` or `PRESENCE`. Raises LookupError with a reason and the nearest
+    name.
     """
     if name.endswith(".toml"):
         path = beside / at_home(name)
         reason, suggestion = f"no such file {path}", None
     else:
-        what = "device" if shipped_in == DEVICES else "implementation"
+        what = _WHAT.get(shipped_in, "device")
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
         known = shipped(shipped_in)
-        if shipped_in != IMPLEMENTATIONS and name not in known:
+        if what == "device" and name not in known:
             offered = entry_points.names(entry_points.PROFILES)
             path = _offered(name) if name in offered else path
             known = [*known, *offered]
-        reason += (
-            f"; {choices(name, known, f'pocketsim list {what}s')}, or your own file, NAME.toml"
-        )
+        listed_by = "pocketsim list " + ("presence" if shipped_in == PRESENCE else f"{what}s")
+        reason += f"; {choices(name, known, listed_by)}, or your own file, NAME.toml"
         suggestion = nearest(name, known)
     try:
         is_there = path.is_file()
@@ -368,3 +369,7 @@ def contents(profile: Profile) -> Contents:
 def digest(path: Path) -> str:
     """Return the SHA-256 of the file at `path`, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_WHAT = {IMPLEMENTATIONS: "implementation", CONTACTS: "law", PRESENCE: "presence law"}
+"""What a folder's documents are called in messages, and listed as; all else are devices."""

@@ -13,7 +13,7 @@ import numpy as np
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import versions
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario.churn import comes_and_goes
+from pocketsim.sim.scenario.resolved import comes_and_goes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None:
     """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
 
-    None when it cannot be known: of another protocol, of payments of a file, of another version
-    (its draws may differ), of a sampled trace, with churn (who goes off may skip a payment), and
-    where a replay may succeed (it is worth what was replayed).
+    None when it cannot be known: of another protocol, of payments of a file or to who is near by
+    one, of another version (its draws may differ), of a sampled trace, with churn (who goes off may
+    skip a payment), and where a replay may succeed (it is worth what was replayed).
     """
     if not _is_known(resolved):
         return None
@@ -39,8 +39,9 @@ def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None
     begun = np.isin(kind, ("send", "unpayable"))
     order = np.argsort(message[begun])
     payment, peer = message[begun][order], events["peer"].to_numpy()[begun][order]
-    # Who is near whom, which a file may say, moves no payment.
-    plan = build_plan({**resolved, "contacts": None}, repetition)
+    # Who is near whom, which a file may say, moves no payment unless payees are near.
+    contacts = resolved["contacts"] if _are_near(resolved) else None
+    plan = build_plan({**resolved, "contacts": contacts}, repetition)
     amounts = _of_payers(plan["workload"], trace.origin(payment), peer)
     if amounts is None:
         return None
@@ -59,12 +60,20 @@ def _is_known(resolved: Resolved) -> bool:
     workload = resolved["workload"]
     if workload["kind"] != "town":  # a file, which no run directory holds
         return False
+    contacts = resolved["contacts"]
+    if _are_near(resolved) and contacts is not None and contacts["kind"] == "file":
+        return False  # which no run directory holds either
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
         resolved["output"]["trace"] != "sampled"
         and versions().items() <= resolved["versions"].items()
         and not (replays and tokens["handshake"] == "none")
     )
+
+
+def _are_near(resolved: Resolved) -> bool:
+    workload = resolved["workload"]
+    return workload["kind"] == "town" and workload.get("near", False)
 
 
 def _of_payers(workload: Workload, payer: Array, peer: Array) -> Array | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pocketsim.sim.base import custom_code
 from pocketsim.sim.base.custom_code import Mistake
-from pocketsim.sim.metrics import energy, family_metrics, per_phone, queues, trades
+from pocketsim.sim.metrics import energy, family_metrics, per_phone, presence, queues, trades
 from pocketsim.sim.trace.columns import Columns
 
 if TYPE_CHECKING:
@@ -38,7 +38,12 @@ def measure(events: pa.Table, resolved: Resolved, files: Mapping[str, str]) -> d
         return {}
     columns, found = Columns.of(events), dict[str, float]()
     family = family_metrics.of(resolved).names(resolved)
-    beside = (*energy.names(resolved), *per_phone.names(resolved), *queues.names(resolved))
+    beside = (
+        *energy.names(resolved),
+        *presence.names(resolved),
+        *per_phone.names(resolved),
+        *queues.names(resolved),
+    )
     taken = {*trades.OF_ALL, *family, *beside}
     for own, name in zip(asked, names(resolved), strict=True):
         function = custom_code.load(own["function"], own["digest"], files)

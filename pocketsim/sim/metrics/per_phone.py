@@ -72,9 +72,12 @@ def measure(resolved: Resolved, said: EngineOutput) -> dict[str, float]:
 
 def phone_days(resolved: Resolved) -> float:
     """Return how many days of one phone a repetition is, over all phones but the authority."""
-    groups = resolved["devices"]
-    phones = sum(group["count"] for group in groups if group["role"] != "authority")
-    return phones * resolved["run"]["duration_s"] / _DAY_S
+    return phones(resolved) * resolved["run"]["duration_s"] / _DAY_S
+
+
+def phones(resolved: Resolved) -> int:
+    """Return how many phones there are beside the authority."""
+    return sum(group["count"] for group in resolved["devices"] if group["role"] != "authority")
 
 
 _MB = 1e6

@@ -43,8 +43,10 @@ from pocketsim.sim.metrics import (
     fates,
     per_phone,
     predicted,
+    presence,
     queues,
     reach,
+    retries,
     trades,
 )
 from pocketsim.sim.metrics.family_metrics import traced_share
@@ -94,8 +96,10 @@ def measure(
     for row, said in zip(measured, every, strict=True):
         whole = row | energy.measure(row, resolved, said["energy_j"])
         whole |= per_phone.measure(resolved, said)
+        whole |= presence.measure(row, resolved, said)
         whole |= queues.measure(resolved, said["waits"])
         whole |= reach.measure(resolved, said.get("reach"))
+        whole |= retries.measure(resolved, said)
         rows.append(
             {**dict.fromkeys(custom_metrics.names(resolved), math.nan), **whole, **_own(said)}
         )
@@ -152,9 +156,11 @@ def names(resolved: Resolved) -> list[str]:
         *dict.fromkeys((*trades.OF_ALL, *completion.deadlines_s(resolved))),
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
+        *presence.names(resolved),
         *per_phone.names(resolved),
         *queues.names(resolved),
         *reach.names(resolved),
+        *retries.names(resolved),
         *custom_metrics.names(resolved),
     ]
 
@@ -191,10 +197,18 @@ def _kinds(resolved: Resolved) -> _Kinds:
     family = family_metrics.of(resolved)
     deadlines = dict.fromkeys(completion.deadlines_s(resolved), "send_count")
     return _Kinds(
-        ratios={**trades.RATIOS, **deadlines, **family.RATIOS, **queues.RATIOS, **reach.RATIOS},
+        ratios={
+            **trades.RATIOS,
+            **deadlines,
+            **family.RATIOS,
+            **queues.RATIOS,
+            **reach.RATIOS,
+            **presence.RATIOS,
+        },
         quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES, *reach.QUANTILES},
         counts={
-            *(*trades.COUNTS, *family.COUNTS, *reach.COUNTS),
+            *(*trades.COUNTS, *family.COUNTS, *reach.COUNTS, *presence.COUNTS),
+            *retries.COUNTS,
             *custom_metrics.names(resolved),
         },
         share=traced_share(resolved["output"]),

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from pocketsim.sim.base.engine_facts import SLEEPS
 from pocketsim.sim.base.streams import Floats, Lanes, pick_bucket
-from pocketsim.sim.plan import plan
-from pocketsim.sim.plan.churn import Transitions, is_on
+from pocketsim.sim.plan import near, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,23 +101,24 @@ def poisson_arrivals(
     rate_per_s: Floats,
     streams: tuple[Lanes, Lanes],
     lane: npt.NDArray[np.uint64],
-    changes: Transitions,
     between_s: tuple[float, float],
     partners: Neighbours | None = None,
+    proximity: plan.Proximity | None = None,
 ) -> Arrivals:
-    """Return every phone's Poisson arrivals in a stretch of time, at which it is on.
+    """Return every phone's Poisson arrivals in a stretch of time, whether it is on or off.
 
     `rate_per_s` and `lane` are by phone; `streams` are those of the times and of the peers. A peer
-    is uniform among a phone's partners, without them among the other phones; a phone added at the
-    end takes its share of arrivals and
-    leaves all others as they were.
+    is uniform among a phone's partners, with `proximity` among those near it, without either among
+    the other phones; a phone added at the end takes its share of arrivals and leaves all others as
+    they were. Of whom nobody is near, nothing arrives.
     """
     times, peers = streams
     time_s, phone, number = poisson_times(rate_per_s, between_s, times, lane)
-    happens = is_on(changes, phone, time_s)
-    time_s, phone, number = time_s[happens], phone[happens], number[happens]
     bits = peers.bits(lane[phone], number)
-    if partners is None:
+    if proximity is not None:
+        peer = near.chosen(proximity, phone, time_s, bits)
+        time_s, phone, peer = time_s[peer >= 0], phone[peer >= 0], peer[peer >= 0]
+    elif partners is None:
         peer = pick_bucket(bits, lane.size - 1)
         peer += peer >= phone
     else:

@@ -20,15 +20,19 @@ from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import (
     arrivals,
     compute,
+    contact_law,
     contacts,
     core,
     custom_data,
     custom_workload,
+    foreground,
     moves,
     nats,
     networks,
     plan,
+    presence,
     town,
+    walks,
     wifi,
 )
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
@@ -70,14 +74,17 @@ def build_plan(
     operations = _operations(resolved, name)
     own = _own(resolved, files or {})
     changes = _churn(resolved, name, people, own)
-    workload, proximity = _happenings(
-        resolved, name, people, changes, (drawn, implementation), files or {}
-    )
-    near = resolved["contacts"]
-    if near is not None and near["kind"] == "file":
-        streams = Streams(resolved["run"]["seed"], name)
-        duration_s = resolved["run"]["duration_s"]
-        proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
+    near = _near(resolved, name, people, own)
+    workload, made = _happenings(resolved, name, people, (drawn, implementation), files or {}, near)
+    if "foreground" in resolved:
+        changes = foreground.opened(
+            resolved["foreground"],
+            changes,
+            workload,
+            Streams(resolved["run"]["seed"], f"{name}/foreground"),
+            people.lane,
+            resolved["run"]["duration_s"],
+        )
     attached = core.attach(resolved, name, people, files or {})
     schemes, classes = wifi.schemes(resolved, people, name), nats.classes(resolved, name, people)
     phones = people.lane.size
@@ -92,7 +99,7 @@ def build_plan(
         "phones": _phones(resolved, people, schemes[:phones], first_index),
         "backbone": core.backbone(attached, resolved["network"]),
         "core": core.columns(attached, resolved, files or {}) if attached else None,
-        "proximity": proximity,
+        "proximity": made if near is None else near,
         "outages": _outages(resolved),
         "churn": {
             "time_s": plan.floats(changes.time_s),
@@ -108,6 +115,21 @@ def build_plan(
         "relay": nats.relay(resolved["network"]),
         "moves": moves.columns(itinerary, people, schemes, classes),
     }
+
+
+def _near(
+    resolved: Resolved, name: str, people: Population, own: PresenceTables
+) -> plan.Proximity | None:
+    """Return who is near whom whatever phones do; None where nobody is, or payments say it."""
+    law, run = resolved["contacts"], resolved["run"]
+    streams = Streams(run["seed"], name)
+    if law is not None and law["kind"] == "file":
+        return contacts.told(law, own["contacts.file"], streams, people, run["duration_s"])
+    if law is not None and law["kind"] == "walk":
+        return walks.contacts(law, resolved["devices"], streams, people, run["duration_s"])
+    if law is not None and law["kind"] == "law":
+        return contact_law.drawn(law, streams, people, run["duration_s"])
+    return None
 
 
 def _simgrid_library(resolved: Resolved) -> str | None:
@@ -241,7 +263,7 @@ def _churn(resolved: Resolved, name: str, people: Population, own: PresenceTable
 
 
 def _changes(
-    law: given.Churn | given.ChurnFile | given.AlwaysOn | None,
+    law: given.AnyChurn | given.AlwaysOn | None,
     table: Table | None,
     lanes: Lanes,
     lane: npt.NDArray[np.uint64],
@@ -252,6 +274,8 @@ def _changes(
         return together([])
     if law["kind"] == "drawn":
         return transitions(law, lanes, lane, duration_s)
+    if law["kind"] == "law":
+        return presence.drawn(law["law"], lanes, lane, duration_s, law["time_of_day_s"])
     assert table is not None, "whoever reads a scenario's files reads all"
     return told(law, table, duration_s)
 
@@ -260,11 +284,11 @@ def _happenings(
     resolved: Resolved,
     name: str,
     people: Population,
-    changes: Transitions,
     profiles: tuple[Sequence[Shipped], ShippedImplementation],
     files: Mapping[str, str],
+    near: plan.Proximity | None,
 ) -> tuple[plan.Workload, plan.Proximity]:
-    """Return what phones do, and who is near whom for it."""
+    """Return what phones do, and who is near whom for it; `near` is who is so anyway."""
     drawn, implementation = profiles
     workload, run = resolved["workload"], resolved["run"]
     if workload["kind"] == "compute":
@@ -280,7 +304,7 @@ def _happenings(
         )
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":
-        return _paid(resolved, name, people, changes, files)
+        return _paid(resolved, name, people, files, near)
     if workload["kind"] == "trace":
         return custom_data.trades(resolved, files, people), town.nobody_meets()
     if workload["kind"] == "python":
@@ -291,8 +315,9 @@ def _happenings(
     partners = custom_data.partners(asked, resolved, files, f"{name}/partners")
     rate_per_s = people.rate_per_s(workload["rate_per_s"])
     between_s = workload["start_s"], run["duration_s"]
+    at_hand = near if asked is not None and asked.get("near") else None
     found = arrivals.poisson_arrivals(
-        rate_per_s, streams, people.lane, changes, between_s, partners
+        rate_per_s, streams, people.lane, between_s, partners, at_hand
     )
     if asked is not None and asked["class"] is not None:
         found = custom_workload.chosen(found, asked, resolved, name, files)
@@ -303,18 +328,19 @@ def _paid(
     resolved: Resolved,
     name: str,
     people: Population,
-    changes: Transitions,
     files: Mapping[str, str],
+    met: plan.Proximity | None,
 ) -> tuple[plan.Workload, plan.Proximity]:
     """Return what is paid, drawn or as a file says, and the contacts that it makes."""
     workload, near = resolved["workload"], resolved["contacts"]
     streams = Streams(resolved["run"]["seed"], name)
     if workload["kind"] == "town":
         duration_s = resolved["run"]["duration_s"]
-        paid = town.payments(workload, streams, people, changes, duration_s)
+        at_hand = met if workload.get("near") else None
+        paid = town.payments(workload, streams, people, duration_s, at_hand)
     else:
         paid = custom_data.payments(resolved, files, people, streams)
-    if near is None or near["kind"] == "file":
+    if near is None or near["kind"] != "payments":
         return town.columns(paid), town.nobody_meets()
     return town.columns(paid), town.contacts(near, streams, people, paid)
 
@@ -332,6 +358,7 @@ def _protocol(resolved: Resolved) -> plan.Protocol:
         "kind": protocol["kind"],
         "crypto": protocol["crypto"],
         "duplicate_window_s": protocol["duplicate_window_s"],
+        "retries": protocol.get("retries"),
         "tokens": protocol["tokens"],
         "compute": compute.options(resolved["workload"]),
         "own_operations": sorted(resolved["operations"]),

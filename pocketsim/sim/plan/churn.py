@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.plan.population import ROLES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.sim.base.streams import Floats, Lanes
     from pocketsim.sim.base.tables import Table
+    from pocketsim.sim.plan import plan
     from pocketsim.sim.scenario import resolved as given
 
 
@@ -148,7 +151,7 @@ def transitions(
         share = lanes.uniform(lane[phone], draw)
         time_s = time_s + np.where(on, session.quantile(share), gap.quantile(share))
         draw += 1
-    return _sorted(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    return in_order(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
 def told(churn: given.ChurnFile, table: Table, duration_s: float) -> Transitions:
@@ -167,7 +170,7 @@ def told(churn: given.ChurnFile, table: Table, duration_s: float) -> Transitions
     every = np.unique(phone)
     waiting = np.setdiff1d(every, phone[(on_s <= 0) & (off_s > 0)])
     comes, goes = (on_s > 0) & (on_s < duration_s), (off_s > 0) & (off_s < duration_s)
-    return _sorted(
+    return in_order(
         np.concatenate([np.zeros(waiting.size), on_s[comes], off_s[goes]]),
         np.concatenate([waiting, phone[comes], phone[goes]]),
         np.repeat([False, True, False], [waiting.size, comes.sum(), goes.sum()]),
@@ -176,33 +179,25 @@ def told(churn: given.ChurnFile, table: Table, duration_s: float) -> Transitions
 
 def together(several: Sequence[Transitions]) -> Transitions:
     """Return transitions of different phones as one, in order of time."""
-    return _sorted(
+    return in_order(
         np.concatenate([np.empty(0), *(changes.time_s for changes in several)]),
         np.concatenate([np.empty(0, np.int64), *(changes.phone for changes in several)]),
         np.concatenate([np.empty(0, bool), *(changes.on for changes in several)]),
     )
 
 
-def is_on(
-    changes: Transitions, phone: npt.NDArray[np.int64], time_s: Floats
-) -> npt.NDArray[np.bool_]:
-    """Tell for each pair of phone and time whether that phone is on then."""
-    if not changes.time_s.size:
-        return np.ones(phone.size, dtype=bool)
-    every_phone = np.concatenate([changes.phone, phone])
-    every_time_s = np.concatenate([changes.time_s, time_s])
-    order = np.lexsort((every_time_s, every_phone))
-    is_change = order < changes.phone.size
-    # The last change at or before each row, by position in the sorted order; -1 for none.
-    last = np.maximum.accumulate(np.where(is_change, np.arange(order.size), -1))
-    known = (last >= 0) & (every_phone[order][last] == every_phone[order])
-    state = np.ones(order.size, dtype=bool)
-    state[known] = changes.on[order[last[known]]]
-    answer = np.empty(order.size, dtype=bool)
-    answer[order] = state
-    return answer[changes.phone.size :]
+def on_ratio(whole: plan.Plan) -> float:
+    """Return the share of the time that the phones of a plan are on, without an authority."""
+    changes, duration_s = whole["churn"], whole["duration_s"]
+    rest_s = duration_s - np.asarray(changes["time_s"])
+    off_s = float(np.sum(np.where(changes["on"], -rest_s, rest_s)))
+    phones = np.count_nonzero(np.asarray(whole["phones"]["role"]) != ROLES.index("authority"))
+    return 1 - off_s / (phones * duration_s)
 
 
-def _sorted(time_s: Floats, phone: npt.NDArray[np.int64], on: npt.NDArray[np.bool_]) -> Transitions:
+def in_order(
+    time_s: Floats, phone: npt.NDArray[np.int64], on: npt.NDArray[np.bool_]
+) -> Transitions:
+    """Return changes in order of time, of one time in order of phones."""
     order = np.lexsort((phone, time_s))
     return Transitions(time_s[order], phone[order], on[order])

@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from pocketsim.sim.devices.transport_options import EvaValues, MachineOptions
-    from pocketsim.sim.scenario.resolved import HolePunching, Interruption, Radio, States, Tokens
+    from pocketsim.sim.scenario.resolved import (
+        HolePunching,
+        Interruption,
+        Radio,
+        Retries,
+        States,
+        Tokens,
+    )
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -267,6 +274,7 @@ class Protocol(TypedDict):
     kind: str
     crypto: str
     duplicate_window_s: float
+    retries: Retries | None
     tokens: Tokens | None
     compute: Compute | None
     own_operations: list[str]

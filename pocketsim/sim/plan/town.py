@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Streams, pick_bucket
-from pocketsim.sim.plan import plan
+from pocketsim.sim.plan import near, plan
 from pocketsim.sim.plan.arrivals import poisson_times
-from pocketsim.sim.plan.churn import Lognormal, Transitions, is_on
+from pocketsim.sim.plan.churn import Lognormal
 from pocketsim.sim.plan.population import ROLES, Indices, Population, by_share
 
 if TYPE_CHECKING:
@@ -58,22 +58,28 @@ def payments(
     workload: given.Town,
     streams: Streams,
     people: Population,
-    changes: Transitions,
     duration_s: float,
+    proximity: plan.Proximity | None = None,
 ) -> Payments:
-    """Return what persons pay before `duration_s` while their phone is on, by the rate of each."""
+    """Return what persons would pay before `duration_s`, by the rate of each, on or off.
+
+    With `proximity` they pay persons who are near, and nobody where none is.
+    """
     persons = np.flatnonzero(people.role == ROLES.index("person"))
     time_s, person, number = _times(workload, streams, people, persons, duration_s)
-    happens = is_on(changes, persons[person], time_s)
-    time_s, person, number = time_s[happens], person[happens], number[happens]
     order = np.lexsort((person, time_s))
     time_s, person, number = time_s[order], person[order], number[order]
+    payee = _payees(workload, streams, people, person, number)
+    if proximity is not None:
+        payee = _near_payees(proximity, streams, people, (persons[person], number, time_s), payee)
+        paid = payee >= 0
+        time_s, person, number, payee = time_s[paid], person[paid], number[paid], payee[paid]
     payer = persons[person]
     lane = people.lane[payer]
     return Payments(
         time_s,
         payer,
-        _payees(workload, streams, people, person, number),
+        payee,
         number,
         _amounts(workload, streams, lane, number),
         conducts(workload, streams, lane, number),
@@ -216,6 +222,26 @@ def _payees(
         other = pick_bucket(met, persons.size - 1)
         payee[~to_shop] = persons[other + (other >= person[~to_shop])]
     return payee
+
+
+def _near_payees(
+    proximity: plan.Proximity,
+    streams: Streams,
+    people: Population,
+    paying: tuple[Indices, Indices, Floats],
+    payee: Indices,
+) -> Indices:
+    """Return payees of whom persons are replaced by one of those near the payer; -1 for nobody.
+
+    `paying` are payers, the numbers of their payments and the times.
+    """
+    is_person = people.role == ROLES.index("person")
+    between = np.flatnonzero(is_person[payee])
+    payer, number, time_s = paying
+    bits = streams.of("near payees").bits(people.lane[payer[between]], number[between])
+    found = payee.copy()
+    found[between] = near.chosen(proximity, payer[between], time_s[between], bits, is_person)
+    return found
 
 
 def _member(

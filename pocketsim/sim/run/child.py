@@ -32,6 +32,7 @@ from pocketsim.sim.base.errors import (
 )
 from pocketsim.sim.plan import nats
 from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.plan.churn import on_ratio
 from pocketsim.sim.run import custom_library, custom_objects
 from pocketsim.sim.run.children import (
     COMMAND,
@@ -50,7 +51,7 @@ from pocketsim.sim.run.job import (
     parquet_path,
     summary_path,
 )
-from pocketsim.sim.scenario.resolved import identity, runs_simgrid
+from pocketsim.sim.scenario.resolved import comes_and_goes, identity, runs_simgrid
 from pocketsim.sim.trace import blocks, fields, final_tokens, histograms, tables, timeline
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         **{key: result[key] for key in _KEPT},
         **_rows(job, result, parquet_path(directory, repetition)),
         **_reach(job, plan, result),
+        **_on(job, plan),
     }
     for name in kept(job["resolved"]["output"]):
         table = kept_path(directory, repetition, name)
@@ -187,6 +189,13 @@ def _reach(job: Job, plan: Plan, result: Any) -> dict[str, Any]:
         return {}
     pairs = nats.ways(job["resolved"], plan)
     return {"reach": {**result["reach"], "pairs": None if pairs is None else list(pairs)}}
+
+
+def _on(job: Job, plan: Plan) -> dict[str, float]:
+    """Return which share of the time phones are on by the plan, where they come and go."""
+    if not comes_and_goes(job["resolved"]):
+        return {}
+    return {"on_ratio": on_ratio(plan)}
 
 
 def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:

@@ -4,21 +4,19 @@ A law says of itself what its checks ask: its middle, its mean without `longest`
 logarithm of the share of time that is in intervals at most so long. A moment meets long intervals
 more often than short ones, so that share is the smallest probability that `sim.plan.churn` divides
 by. Laws that no double computes with are refused in `sim.scenario.duration_laws`, files that make
-no sense in `sim.scenario.presence_files`; what becomes of either is `sim.plan.churn`'s.
+no sense in `sim.scenario.presence_files`, laws in documents of their own are
+`sim.scenario.presence_law`'s; what becomes of either is `sim.plan.churn`'s.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from pocketsim.sim.base.documents import Origin, PositiveDuration, Section, written
+from pocketsim.sim.base.documents import Duration, Origin, PositiveDuration, Section, written
 from pocketsim.sim.scenario.fields import kind_if_absent
-
-if TYPE_CHECKING:
-    from pocketsim.sim.scenario.resolved import Resolved
 
 
 class Weibull(Section):
@@ -87,6 +85,20 @@ class Churn(Section):
     gap: Lengths = Field(description="How long it stays off.")
 
 
+class ChurnLaw(Section):
+    """Phones that come and go by a presence law: each in its own way, by hours of the day."""
+
+    kind: Literal["law"] = Field(description="Where it is from.")
+    law: str = Field(
+        min_length=1,
+        description="Presence law: name of one that comes with the package, or path of a .toml "
+        "file relative to the scenario.",
+    )
+    time_of_day: Duration = Field(
+        default=written("0s"), description="How long after midnight the run begins."
+    )
+
+
 class ChurnFile(Section):
     """Phones that come and go as a file says; a phone that it does not name is always on.
 
@@ -113,16 +125,10 @@ class AlwaysOn(Section):
 
 
 AnyChurn = Annotated[
-    Annotated[Churn | ChurnFile, Field(discriminator="kind")],
+    Annotated[Churn | ChurnFile | ChurnLaw, Field(discriminator="kind")],
     BeforeValidator(kind_if_absent("drawn")),
 ]
 GroupChurn = Annotated[
-    Annotated[Churn | ChurnFile | AlwaysOn, Field(discriminator="kind")],
+    Annotated[Churn | ChurnFile | ChurnLaw | AlwaysOn, Field(discriminator="kind")],
     BeforeValidator(kind_if_absent("drawn")),
 ]
-
-
-def comes_and_goes(resolved: Resolved) -> bool:
-    """Tell whether any phone of a resolved scenario may be off."""
-    groups = (group.get("churn") for group in resolved["devices"])
-    return resolved["churn"] is not None or any(law and law["kind"] != "none" for law in groups)

@@ -16,6 +16,7 @@ from pocketsim.sim.scenario import (
     custom_protocol,
     duration_laws,
     family_rules,
+    foreground,
     moves,
     nats,
     radio_states,
@@ -42,6 +43,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_groups(scenario, path)
     moves.check(scenario, path)
     contacts.check(scenario, path)
+    foreground.check(scenario, path)
     nats.check(scenario, path)
     core.check(scenario, path)
     if scenario.workload.start >= scenario.run.duration:

@@ -1,7 +1,8 @@
 """Who is near whom as a file says: a section of the scenario document.
 
-Contacts that payments make are in `sim.scenario.town`; what is wrong with a file is told in
-`sim.scenario.presence_files`.
+Contacts that payments make are in `sim.scenario.town`, those of phones that walk in
+`sim.scenario.walks`, those that a law draws in `sim.scenario.contact_law`; what is wrong with a
+file is told in `sim.scenario.presence_files`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pocketsim.sim.base.documents import Origin, Section, written
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import walks
+from pocketsim.sim.scenario.contact_law import ContactsLaw
 from pocketsim.sim.scenario.fields import kind_if_absent
 from pocketsim.sim.scenario.town import ContactLink, Contacts, check_link_shares
+from pocketsim.sim.scenario.walks import AnyWalk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +49,7 @@ class ContactsFile(Section):
 
 
 AnyContacts = Annotated[
-    Annotated[Contacts | ContactsFile, Field(discriminator="kind")],
+    Annotated[Contacts | ContactsFile | ContactsLaw | AnyWalk, Field(discriminator="kind")],
     BeforeValidator(kind_if_absent("payments")),
 ]
 
@@ -58,3 +62,5 @@ def check(scenario: Scenario, path: Path) -> None:
         raise ScenarioError(path, "contacts", reason)
     if scenario.contacts is not None and kind == "compute":
         raise ScenarioError(path, "contacts", "phones that compute send nothing")
+    walks.check(scenario, path)
+    walks.check_near(scenario, path)

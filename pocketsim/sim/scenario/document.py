@@ -38,8 +38,10 @@ from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
 from pocketsim.sim.scenario.custom_protocol import CustomOperation
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Ratio, add_up
+from pocketsim.sim.scenario.foreground import Foreground
 from pocketsim.sim.scenario.moves import Moves
 from pocketsim.sim.scenario.network import Network, Outage
+from pocketsim.sim.scenario.retries import Retries
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
@@ -150,6 +152,11 @@ class Devices(Section):
         default=None,
         description="When these phones change their access network; absent: they stay.",
     )
+    walks: bool | None = Field(
+        default=None,
+        description='With contacts of kind "walk": whether these phones walk, or stand at a drawn '
+        "place; absent: shops stand, and all others walk.",
+    )
     cost: dict[str, FactorOrDuration] = Field(
         default={},
         description="What if: costs of the device's operations, or of the implementation's own, by "
@@ -193,6 +200,11 @@ class Protocol(Section):
         default=None,
         description="A block seen again within this is dropped; absent: the implementation's.",
     )
+    retries: Retries | None = Field(
+        default=None,
+        description="How proposals without an answer are sent again; absent: as the implementation "
+        "does it.",
+    )
     benchmark_log_entries: Annotated[int, Field(ge=0, le=2**53)] | None = Field(
         default=None,
         description="Capacity of each phone's benchmark log; 0: no limit; absent: the "
@@ -221,6 +233,8 @@ class Protocol(Section):
         default=None,
         description="Of protocol python: a class that some phones have around the protocol's.",
     )
+
+    absent_when_none = frozenset({"retries"})
 
 
 class Output(Section):
@@ -290,9 +304,15 @@ class Scenario(Section):
         description="Phones going off and on, but for the tokens' authority, a server; absent: "
         "none.",
     )
+    foreground: Foreground | None = Field(
+        default=None,
+        description="Phones that are on because their owners do something; absent: only as "
+        "[churn] says.",
+    )
     contacts: AnyContacts | None = Field(
         default=None,
-        description="Phones near each other, when they pay or as a file says; absent: never.",
+        description="Phones near each other: when they pay, as a file says, or as they walk; "
+        "absent: never.",
     )
     outages: list[Outage] = Field(
         default=[], description="When access networks carry nothing; absent: never."

@@ -16,6 +16,7 @@ from pocketsim.sim.devices import implementation as documents
 from pocketsim.sim.devices import profile
 from pocketsim.sim.devices.options import EVA_LISTS, LISTS, UNUSED
 from pocketsim.sim.devices.transport_sections import TransportOptions
+from pocketsim.sim.scenario import retries
 from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ def filled(scenario: Scenario, implementation: Implementation) -> Scenario:
     """Return the scenario with what it leaves out of its loop, its protocol and EVA."""
     protocol, workload = scenario.protocol, scenario.workload
     entries = implementation.log_entries.value if implementation.log_entries else 0
+    protocol = _with(
+        protocol,
+        duplicate_window=implementation.duplicate_window.value,
+        benchmark_log_entries=entries,
+    )
+    tried = retries.filled(protocol, implementation)
     update: dict[str, Any] = {
-        "protocol": _with(
-            protocol,
-            duplicate_window=implementation.duplicate_window.value,
-            benchmark_log_entries=entries,
-        ),
+        "protocol": protocol.model_copy(update={"retries": tried}),
         "transport": _with_eva(scenario.transport, implementation),
     }
     if isinstance(workload, Paced):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import walks
 from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
@@ -28,6 +29,10 @@ def check(scenario: Scenario, path: Path) -> None:
     workload = scenario.workload
     _check_transitions(scenario, path)
     _check_moves(scenario, path)
+    for walked in walks.expected(scenario):
+        share = _WITHIN * DRAWN_MAX / max(walked.count, 1)
+        suggestion = walked.written(share)
+        check_count((path, walked.place), walked.what, walked.count, suggestion=suggestion)
     if isinstance(workload, Compute):
         _check_task(workload, path)
         tasks = float(max(workload.threads) * workload.count * scenario.phone_count())
@@ -147,4 +152,5 @@ DRAWN_MAX = 50_000_000
 
 A limit chosen by us: over a thousand times what the largest shipped scenario asks for.
 """
+_WITHIN = 0.9  # a suggestion is of two digits
 _HOUR_S = 3600.0

@@ -22,6 +22,7 @@ from pocketsim.sim.scenario import (
     implementations,
     limits,
     presence_files,
+    retries,
 )
 from pocketsim.sim.scenario.document import Scenario
 
@@ -152,6 +153,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         )
         scenario = implementations.filled(said, implementation)
         implementations.check(scenario, implementation, path)
+        retries.check(said.protocol.retries, scenario, path)
         consistency.check(scenario, path)
         limits.check(scenario, path)
         graph = data_files.graph(scenario, path)
@@ -259,4 +261,5 @@ _OTHER_DOCUMENTS = {
     "sweep": "a sweep (`pocketsim sweep run` takes it)",
     "device": "a device profile",
     "implementation": "the profile of an implementation",
+    "law": "a law of contacts",
 }

@@ -136,5 +136,7 @@ _SUFFIXES = {
     "EUR": "eur",
     "W": "w",
     "J": "j",
+    "m": "m",
+    "m/s": "m_per_s",
 }
 """Units as names in this project end."""

@@ -123,6 +123,14 @@ def again(resolved: Resolved, files: Mapping[str, str]) -> PresenceTables:
     return found
 
 
+def contacts(path: Path, form: str) -> Table:
+    """Return a file of contacts that no scenario names; phones are places among its sorted ids.
+
+    Raises ScenarioError, with the row where there is one, for the first thing that is wrong.
+    """
+    return _table(path, form, by_id=True)
+
+
 def _named(scenario: Scenario) -> dict[str, ChurnFile | ContactsFile]:
     """Return the sections that name a file, by the file's key path."""
     from pocketsim.sim.scenario.churn import ChurnFile

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from pocketsim.sim.base import si
@@ -23,6 +24,7 @@ from pocketsim.sim.devices.prices import speed_factors
 from pocketsim.sim.devices.transport_sections import TransportOptions
 from pocketsim.sim.scenario import (
     app_faults,
+    contact_law,
     core,
     custom_code,
     custom_library,
@@ -30,20 +32,22 @@ from pocketsim.sim.scenario import (
     family_rules,
     grid,
     implementations,
+    limits,
     loops,
     move_files,
     platform_routes,
     presence_files,
+    presence_law,
     radio_states,
     rate_files,
     varying_links,
 )
+from pocketsim.sim.scenario.churn import ChurnLaw
 from pocketsim.sim.scenario.resolved import SCHEMA, digest, runs_simgrid
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pocketsim.sim.base.custom_code import CustomClass
     from pocketsim.sim.devices.contents import (
@@ -52,17 +56,19 @@ if TYPE_CHECKING:
         Shipped,
         ShippedImplementation,
     )
-    from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
+    from pocketsim.sim.scenario.churn import AnyChurn as AskedChurn
+    from pocketsim.sim.scenario.churn import GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.load import Document
     from pocketsim.sim.scenario.moves import Moves
     from pocketsim.sim.scenario.resolved import (
-        Churn,
-        ChurnFile,
+        AnyChurn,
         Contacts,
         ContactsFile,
+        ContactsLaw,
         Energy,
+        Foreground,
         Group,
         GroupMoves,
         Metrics,
@@ -73,6 +79,7 @@ if TYPE_CHECKING:
         Resolved,
         Run,
         Transport,
+        Walk,
         Workload,
     )
     from pocketsim.sim.scenario.workloads import Partners
@@ -111,8 +118,9 @@ class _Common(TypedDict):
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
-    churn: Churn | ChurnFile | None
-    contacts: Contacts | ContactsFile | None
+    churn: AnyChurn | None
+    foreground: NotRequired[Foreground]
+    contacts: Contacts | ContactsFile | ContactsLaw | Walk | None
     outages: list[Outage]
     energy: Energy | None
     output: Output
@@ -180,8 +188,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         "profiles": contents,
         "implementation": _implementation(document),
         "network": network,
-        "churn": _or_file(document, scenario.churn, presence_files.CHURN),
-        "contacts": _or_file(document, scenario.contacts, presence_files.CONTACTS),
+        "churn": _churn(document, scenario.churn, presence_files.CHURN),
+        "contacts": _contacts(document),
         "outages": si.plain(scenario.outages),
         "energy": cast("Energy | None", radio_states.energy(scenario)),
         "output": _output(document),
@@ -190,6 +198,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
     }
     if scenario.question:
         found["question"] = scenario.question
+    if scenario.foreground is not None:
+        found["foreground"] = cast("Foreground", si.section(scenario.foreground))
     if scenario.metrics is not None:
         found["metrics"] = cast("Metrics", si.section(scenario.metrics))
     if document.people:
@@ -260,11 +270,13 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
         if group.rate is not None:
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
-            found_group["churn"] = _or_file(document, group.churn, presence_files.churn_of(number))
+            found_group["churn"] = _churn(document, group.churn, presence_files.churn_of(number))
         if group.computer is not None:
             found_group["computer"] = group.computer
         if group.moves is not None:
             found_group["moves"] = _moves(document, group.moves, move_files.key(number))
+        if group.walks is not None:
+            found_group["walks"] = group.walks
         groups.append(found_group)
     return groups, found
 
@@ -322,8 +334,21 @@ def _moves(document: Document, moves: Moves, place: str) -> GroupMoves:
     return found
 
 
+def _churn(document: Document, section: AskedChurn | GroupChurn | None, place: str) -> Any:
+    """Return how phones come and go: a law with its contents, or as `_or_file`."""
+    if not isinstance(section, ChurnLaw):
+        return _or_file(document, section, place)
+    key = place.removesuffix("file") + "law"
+    named = document.source_of(key), key
+    law = presence_law.load(section.law, document.path.parent, named)
+    days = document.scenario.run.duration / _DAY_S
+    expected = document.scenario.phone_count() * days * law.transitions_per_day()
+    limits.check_count(named, "transitions", expected)
+    return {**si.section(section, {"law": si.section(law)}), "name": Path(section.law).stem}
+
+
 def _or_file(
-    document: Document, section: AnyChurn | GroupChurn | AnyContacts | None, place: str
+    document: Document, section: AskedChurn | GroupChurn | AnyContacts | None, place: str
 ) -> Any:
     """Return a section, which says of a file its name without its folder, and its digest."""
     table = document.tables.get(place)
@@ -331,6 +356,13 @@ def _or_file(
         return si.plain(section)
     told = {"file": table.path.name, "origin": document.used[place].origin_s}
     return {**si.section(section, told), "digest": table.digest}
+
+
+def _contacts(document: Document) -> Any:
+    contacts = document.scenario.contacts
+    if isinstance(contacts, contact_law.ContactsLaw):
+        return contact_law.resolve(document, contacts)
+    return _or_file(document, contacts, presence_files.CONTACTS)
 
 
 def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
@@ -445,6 +477,7 @@ def _implementation(document: Document) -> ShippedImplementation:
     }
 
 
+_DAY_S = 86_400.0
 _DIGEST_DIGITS = 12
 _SLOWEST_PER_S = 1 / (1000 * 365.25 * 86400)
 _NO_SLEEP_S = 1e-9  # not 0: where proposals cost nothing, time would stand still

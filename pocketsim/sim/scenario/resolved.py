@@ -62,6 +62,12 @@ def runs_simgrid(run: Run, network: Network) -> bool:
     return run["fidelity"] == "flow" or ("core" in network and network["core"]["shared"])
 
 
+def comes_and_goes(resolved: Resolved) -> bool:
+    """Tell whether any phone of a resolved scenario may be off."""
+    groups = (group.get("churn") for group in resolved["devices"])
+    return resolved["churn"] is not None or any(law and law["kind"] != "none" for law in groups)
+
+
 class Rung(TypedDict):
     """What tells a rung from its neighbours; `axes` only where lists beside these have several."""
 
@@ -93,8 +99,8 @@ class GroupMoves(TypedDict):
 class Group(TypedDict):
     """Equal phones; `access` are shares of them by access network.
 
-    The last four only where they are not as the workload and the scenario's churn say, where phones
-    share the cores of one computer, and where they move.
+    The last five only where they are not as the workload and the scenario's churn say, where phones
+    share the cores of one computer, and where they move or are said to walk or not.
     """
 
     role: Literal["person", "shop", "authority"]
@@ -102,9 +108,10 @@ class Group(TypedDict):
     count: int
     access: dict[str, float]
     rate_per_s: NotRequired[float]
-    churn: NotRequired[Churn | ChurnFile | AlwaysOn]
+    churn: NotRequired[AnyChurn | AlwaysOn]
     computer: NotRequired[str]
     moves: NotRequired[GroupMoves]
+    walks: NotRequired[bool]
 
 
 class Bursts(TypedDict):
@@ -316,6 +323,32 @@ class Churn(TypedDict):
     gap: Lengths
 
 
+class PresenceLaw(TypedDict):
+    """A presence law: tables by percentile, and speeds by hour (`sim.scenario.presence_law`)."""
+
+    title: str
+    source: str
+    never_ratio: float
+    availability: dict[str, float]
+    sessions_per_day: dict[str, float]
+    rank_correlation: float
+    session_s: dict[str, float]
+    session_within: float
+    gap_s: dict[str, float]
+    gap_within: float
+    begins: list[float]
+    ends: list[float]
+
+
+class ChurnLaw(TypedDict):
+    """Phones that come and go by a presence law, of which it has the name and the contents."""
+
+    kind: Literal["law"]
+    name: str
+    law: PresenceLaw
+    time_of_day_s: float
+
+
 class ChurnFile(TypedDict):
     """Phones that come and go as a file says; its name without its folder, and its SHA-256."""
 
@@ -323,6 +356,17 @@ class ChurnFile(TypedDict):
     file: str
     origin_s: float
     digest: str
+
+
+class Foreground(TypedDict):
+    """Apps that people have open around what they ask for."""
+
+    lead_s: float
+    stay: Lengths
+    whose: Literal["asker", "both"]
+
+
+AnyChurn = Churn | ChurnFile | ChurnLaw
 
 
 class AlwaysOn(TypedDict):
@@ -369,6 +413,76 @@ class ContactsFile(TypedDict):
     digest: str
 
 
+class RandomWaypoint(TypedDict):
+    """Phones near each other that walk to one uniform place after the other in a rectangle."""
+
+    kind: Literal["walk"]
+    width_m: float
+    height_m: float
+    range_m: float
+    links: dict[str, ContactLink]
+    model: Literal["random_waypoint"]
+    slowest_m_per_s: float
+    fastest_m_per_s: float
+    pause_s: float
+
+
+class LevyWalk(TypedDict):
+    """Phones near each other whose legs and pauses have power laws, in a rectangle."""
+
+    kind: Literal["walk"]
+    width_m: float
+    height_m: float
+    range_m: float
+    links: dict[str, ContactLink]
+    model: Literal["levy_walk"]
+    alpha: float
+    shortest_leg_m: float
+    longest_leg_m: float
+    beta: float
+    shortest_pause_s: float
+    longest_pause_s: float
+    time_factor: float
+    rho: float
+    fastest_m_per_s: float | None
+
+
+Walk = RandomWaypoint | LevyWalk
+
+
+class Meets(TypedDict):
+    """Who meets whom on a day."""
+
+    probability: float
+    same_person_correlation: float
+    same_pair_correlation: float
+
+
+class ContactLaw(TypedDict):
+    """A law of contacts, by the name of its document; tables are quantiles by percent."""
+
+    name: NotRequired[str]
+    people: int
+    resolution_s: float
+    there: list[float]
+    hours: list[float]
+    leaves_s: dict[str, float]
+    meets: Meets
+    contacts: dict[str, float]
+    duration_s: dict[str, float]
+    gap_s: dict[str, float]
+    activity_correlation: float
+
+
+class ContactsLaw(TypedDict):
+    """People who share a place and meet as a law says."""
+
+    kind: Literal["law"]
+    law: ContactLaw
+    origin_s: float
+    links: dict[str, ContactLink]
+
+
 class Outage(TypedDict):
     """A time in which an access network carries nothing; None: all of them."""
 
@@ -408,13 +522,14 @@ Partners = TypedDict(
         "class": str | None,
         "class_digest": str | None,
         "options": dict[str, Any],
+        "near": NotRequired[bool],
     },
 )
 """Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
 
 What belongs to the other of the two is None. A custom class chooses among them, or without a graph
 among all: `class` and `options` are as `sim.base.custom_code.CustomClass` says, and the SHA-256 of
-its file.
+its file. `near`, where it is there: those in contact at that moment.
 """
 
 
@@ -456,6 +571,7 @@ class Town(TypedDict):
     to_shop_ratio: float
     shops_visited: int
     acquaintances: int
+    near: NotRequired[bool]
     amount: Amount
     hours: list[float]
     cheat_ratio: float
@@ -494,6 +610,18 @@ class Tokens(TypedDict):
     batch_tokens: int
 
 
+class Retries(TypedDict):
+    """How proposals without an answer are sent again."""
+
+    attempts: int
+    first_wait_s: float
+    factor: float
+    longest_wait_s: float
+    jitter: float
+    deadline_s: float
+    while_off: str
+
+
 # "class" is no name of Python's.
 Adversary = TypedDict(
     "Adversary", {"class": str, "digest": str, "options": dict[str, Any], "ratio": float}
@@ -506,6 +634,7 @@ Protocol = TypedDict(
         "kind": str,
         "crypto": str,
         "duplicate_window_s": float,
+        "retries": NotRequired[Retries],
         "benchmark_log_entries": int,
         "tokens": Tokens | None,
         "class": str | None,
@@ -515,7 +644,7 @@ Protocol = TypedDict(
         "digest": str | None,
     },
 )
-"""Protocol family and options; `tokens` where it pays with them.
+"""Protocol family and options; `tokens` where it pays with them, `retries` where it sends again.
 
 A custom protocol has a `class`, as `sim.base.custom_code.CustomClass` says it, or a `library`, its
 file's name; the SHA-256 of its file, `options`, and perhaps an adversary.
@@ -612,8 +741,9 @@ class Resolved(TypedDict):
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
-    churn: Churn | ChurnFile | None
-    contacts: Contacts | ContactsFile | None
+    churn: AnyChurn | None
+    foreground: NotRequired[Foreground]
+    contacts: Contacts | ContactsFile | ContactsLaw | Walk | None
     outages: list[Outage]
     workload: Workload
     protocol: Protocol

@@ -75,8 +75,8 @@ def _type(field: dict[str, Any]) -> str:
 _PREFACE = """# Scenario reference
 
 Generated from `pocketsim/sim/scenario` by `python -m pocketsim.sim.scenario.schema`. Durations, \
-sizes, bandwidths, rates and sums of money are strings with a unit; only ratios, counts and sigmas \
-are plain numbers. Unknown keys are refused.
+sizes, bandwidths, rates, sums of money, lengths and speeds are strings with a unit; only ratios, \
+counts and sigmas are plain numbers. Unknown keys are refused.
 """
 
 if __name__ == "__main__":

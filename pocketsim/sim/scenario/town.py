@@ -67,6 +67,8 @@ class Amount(Section):
 class Town(Section):
     """Persons who pay shops and each other with tokens; the run begins at midnight."""
 
+    absent_when_none = frozenset({"near"})
+
     kind: Literal["town"] = Field(description="Kind of workload.")
     payments: OneOrMore[PositiveRate] = Field(
         description="Payments of one person, averaged over a day, at most 50 million of all in a "
@@ -79,6 +81,11 @@ class Town(Section):
     )
     acquaintances: Count = Field(
         description="Persons whom a person pays, drawn once for each; they need not pay back."
+    )
+    near: bool | None = Field(
+        default=None,
+        description="Whether a payment to a person goes to one of the persons in contact at that "
+        "moment, instead of an acquaintance; a person who is near nobody then does not pay.",
     )
     amount: Amount = Field(description="How much is paid.")
     hours: Annotated[list[Weight], Field(min_length=24, max_length=24)] = Field(

@@ -47,7 +47,9 @@ Generator = Literal["watts_strogatz", "barabasi_albert", "random_regular"]
 
 
 class Partners(Section):
-    """Whom each phone proposes to: its neighbours in a graph, or whom a class chooses."""
+    """Whom each phone proposes to: neighbours in a graph, whom a class chooses, or who is near."""
+
+    absent_when_none = frozenset({"near"})
 
     graph: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -77,12 +79,21 @@ class Partners(Section):
         "name of an installed one.",
     )
     options: dict[str, Option] = Field(default={}, description="What the class is given, by name.")
+    near: bool | None = Field(
+        default=None,
+        description="true: one of the phones in contact at that moment, each equally likely; a "
+        "phone that is near nobody then proposes nothing.",
+    )
 
     @model_validator(mode="after")
     def _is_one_graph(self) -> Partners:
+        if self.near and (self.graph or self.generator or self.class_):
+            raise ValueError("near stands alone, without a graph, a generator or a class")
+        if self.near:
+            return self
         both = self.graph is not None and self.generator is not None
         if both or not (self.graph or self.generator or self.class_):
-            raise ValueError("takes either graph, a file, or generator, or a class")
+            raise ValueError("takes either graph, a file, or generator, or a class, or near = true")
         if self.options and self.class_ is None:
             raise ValueError("options belong to class")
         if (self.generator is None) != (self.neighbours is None):

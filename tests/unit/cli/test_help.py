@@ -213,11 +213,11 @@ def test_paths_alone_are_left_to_the_shell(tmp_path):
 
 def test_words_to_choose_from_are_completed(tmp_path):
     assert completed(tmp_path, "pocketsim list s") == ["scenarios", "sweeps", "subsets"]
-    assert completed(tmp_path, "pocketsim schema p") == ["profile"]
+    assert completed(tmp_path, "pocketsim schema p") == ["profile", "presence"]
     assert completed(tmp_path, "pocketsim export run --to g") == ["graphml", "gexf"]
     assert completed(tmp_path, "pocketsim profile export --to r") == ["rates"]
 
 
 def test_commands_are_completed(tmp_path):
-    assert completed(tmp_path, "pocketsim calibrate p") == ["published"]
+    assert completed(tmp_path, "pocketsim calibrate p") == ["published", "presence"]
     assert completed(tmp_path, "pocketsim re") == ["report"]

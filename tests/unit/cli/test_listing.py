@@ -24,6 +24,11 @@ def validator(kind):
     return jsonschema.Draft202012Validator(found)
 
 
+def plural(kind):
+    """Return what `list` calls documents of a kind."""
+    return kind if kind == "presence" else f"{kind}s"
+
+
 def plain(path):
     """Return a document as an editor hands it to a schema: dates are text."""
     return json.loads(json.dumps(read_toml(path)[1], default=str))
@@ -113,7 +118,7 @@ def test_schema_prints_the_file(cli, kind):
 
 @pytest.mark.parametrize(
     ("command", "known"),
-    [("schema", list(schema.KINDS)), ("list", [f"{kind}s" for kind in catalog.KINDS])],
+    [("schema", list(schema.KINDS)), ("list", [plural(kind) for kind in catalog.KINDS])],
 )
 def test_an_unknown_kind_is_exit_2_and_told_the_nearest(cli, command, known):
     for said, meant in (("scenaro", known[0]), ("zzz", "")):
@@ -151,7 +156,7 @@ def listed(cli, kind):
 
 @pytest.mark.parametrize("kind", catalog.KINDS)
 def test_documents_are_listed_with_titles(cli, kind):
-    found = listed(cli, f"{kind}s")
+    found = listed(cli, plural(kind))
     assert list(found) == list(catalog.files(kind))
     assert not {name for name, title in found.items() if name == title}, "has no title"
 

@@ -12,10 +12,12 @@ from pocketsim.sim.base.units import (
     DIMENSIONS,
     DURATION,
     ENERGY,
+    LENGTH,
     MONEY,
     POWER,
     RATE,
     SIZE,
+    SPEED,
 )
 
 # The same table is read by the probe's tests.
@@ -47,6 +49,9 @@ SPELLINGS = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
         (POWER, "45uW", 45e-6),
         (ENERGY, "416nJ", 416e-9),
         (ENERGY, "0.3J", 0.3),
+        (LENGTH, "4.5km", 4500),
+        (LENGTH, "10m", 10),
+        (SPEED, "1.5m/s", 1.5),
     ],
 )
 def test_values_in_si(dimension, text, expected):
@@ -79,7 +84,7 @@ def test_the_schema_takes_the_spellings_that_are_taken(name, text, expected):
     [
         (DURATION, "5", "no unit; a duration takes ns us ms s min h d"),
         (DURATION, 5, "no unit"),
-        (DURATION, "5m", "unknown unit 'm'"),
+        (DURATION, "5m", "is a length; a duration takes ns us ms s min h d"),
         (DURATION, "5B", "is a size"),
         (DURATION, "-5ms", "negative"),
         (DURATION, "inf", "not finite"),
@@ -99,6 +104,9 @@ def test_the_schema_takes_the_spellings_that_are_taken(name, text, expected):
         (POWER, "2kW", "unknown unit 'kW'"),
         (ENERGY, "1W", "is a power"),
         (RATE, "1e9/s", "more than the largest rate"),
+        (LENGTH, "10", "no unit; a length takes cm m km"),
+        (SPEED, "5m", "is a length; a speed takes m/s"),
+        (SPEED, "101m/s", "more than the largest speed, 100m/s"),
     ],
 )
 def test_refusals_say_why(dimension, text, reason):
@@ -137,6 +145,8 @@ def test_any_text_is_a_number_in_range_or_refused(text, dimension):
         (SIZE, 668, "668B"),
         (RATE, 15 / 3600, "15/h"),
         (RATE, 16.0, "16/s"),
+        (LENGTH, 4500.0, "4.5km"),
+        (SPEED, 0.5, "0.5m/s"),
     ],
 )
 def test_numbers_are_written_as_people_would(dimension, number, text):

@@ -6,11 +6,12 @@ import pytest
 from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.plan.churn import Transitions, is_on, on_share
-from pocketsim.sim.scenario.churn import comes_and_goes
+from pocketsim.sim.plan.churn import Transitions, on_share
 from pocketsim.sim.scenario.load import load
 from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolved import comes_and_goes
 from support import engine_plans, mistakes
+from support.who_is_on import is_on
 
 GROUPS = catalog.PACKAGE / "scenarios/own_data/rates_by_group.toml"
 MARKET = catalog.PACKAGE / "scenarios/tokens/market.toml"
@@ -39,7 +40,13 @@ MISTAKES = [
         "about 1.2e+08 proposals in each repetition",
         None,
     ),
-    ('kind = "none"', 'kind = "non"', "devices[1].churn.kind", "one of drawn, file, none", "none"),
+    (
+        'kind = "none"',
+        'kind = "non"',
+        "devices[1].churn.kind",
+        "one of drawn, file, law, none",
+        "none",
+    ),
     ('{ kind = "none" }', '{ file = "c.csv" }', "devices[1].churn.file", "no such file", None),
     ('{ kind = "none" }', "{ file = 3 }", "devices[1].churn.file", "must be text", None),
     ('median = "30s"', 'median = "30"', "devices[2].churn.session.median", "no unit", None),

@@ -190,9 +190,12 @@ def test_parquet_that_is_cut_or_none_is_refused(folder, kept):
         ("churn.file=.", "--set: churn.file: no such file"),
         ("churn.file=''", "--set: churn.file: must not be empty"),
         ("churn.files=churn.csv", "--set: churn.files: unknown key (did you mean file?)"),
-        ("churn.kind=fil", "--set: churn.kind: must be one of drawn, file, not 'fil' (did you"),
+        (
+            "churn.kind=fil",
+            "--set: churn.kind: must be one of drawn, file, law, not 'fil' (did you",
+        ),
         ("churn.origin=1", "--set: churn.origin: '1' has no unit"),
-        ("churn={kind='none'}", "--set: churn.kind: must be one of drawn, file, not 'none'"),
+        ("churn={kind='none'}", "--set: churn.kind: must be one of drawn, file, law, not 'none'"),
         ("churn.file=['churn.csv']", "--set: churn.file: must be text, not ['churn.csv']"),
         ("contacts.file=contacts.dat", "--set: contacts.links: is required"),
         (
@@ -257,12 +260,8 @@ def test_phones_follow_their_rows_and_others_are_on(folder):
         (30.0, 0, False),
         (590.0, 3, True),
     ]
-    work = plan["workload"]
-    asked = list(zip(work["from_phone"], work["time_s"], strict=True))
-    assert {phone for phone, _ in asked} == set(range(12)) - {1, 2} | {
-        phone for phone, time_s in asked if phone == 1 and 5 <= time_s < 10
-    }
-    assert all(time_s < 30 for phone, time_s in asked if phone == 0)
+    # Who is asked does not hang on that: the engine counts what comes while a phone is off.
+    assert set(plan["workload"]["from_phone"]) == set(range(12))
 
 
 def test_a_run_may_begin_anywhere_in_the_file(folder):

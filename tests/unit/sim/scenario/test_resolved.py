@@ -16,6 +16,7 @@ from pocketsim.sim.devices import (
 from pocketsim.sim.scenario import (
     churn,
     compute,
+    contact_law,
     contacts,
     core,
     custom_protocol,
@@ -27,6 +28,7 @@ from pocketsim.sim.scenario import (
     town,
     transports,
     varying_links,
+    walks,
     workloads,
 )
 from pocketsim.sim.scenario.load import load
@@ -43,6 +45,7 @@ MADE = {
     resolved.WorkloadTrace: {"digest"},
     resolved.ChurnFile: {"digest"},
     resolved.ContactsFile: {"digest"},
+    resolved.ContactLaw: {"name"},
     resolved.Core: {"digest", "routes_digest", "shared"},
     resolved.Protocol: {"digest"},
     resolved.RateFile: {"up_digest", "down_digest"},
@@ -51,7 +54,7 @@ MADE = {
     contents.ScaledCost: {"cost_factor"},
 }
 # In the document, but no run depends on it.
-LEFT_OUT = {contents.Contents: {"scatter"}}
+LEFT_OUT = {contents.Contents: {"scatter"}, resolved.ContactLaw: {"law"}}
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (core, resolved): ("Core",),
@@ -59,6 +62,8 @@ SAME_NAMES = {
     (varying_links, resolved): ("RateFile", "Interruption"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
+    (walks, resolved): ("RandomWaypoint", "LevyWalk"),
+    (contact_law, resolved): ("ContactsLaw", "ContactLaw", "Meets"),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "CustomWorkload"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),
