@@ -29,6 +29,7 @@ from pocketsim.sim.plan import (
     moves,
     nats,
     networks,
+    placement,
     plan,
     presence,
     town,
@@ -36,7 +37,7 @@ from pocketsim.sim.plan import (
     wifi,
 )
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
-from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
+from pocketsim.sim.plan.population import ROLES, Population, profile_columns
 from pocketsim.sim.scenario.resolved import runs_simgrid, streams_number
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
     from pocketsim.sim.devices.transport_options import MachineOptions
+    from pocketsim.sim.plan.placement import Placement
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.presence_files import PresenceTables
@@ -67,15 +69,15 @@ def build_plan(
     """
     number = streams_number(resolved["run"], repetition)
     name = f"repetition/{number}"
-    itinerary = moves.itinerary(resolved, name, files or {})
-    people = populate(resolved, name, None if itinerary is None else itinerary.goes())
+    placed = placement.placed(resolved, name, files or {})
+    people = placed.people
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
     operations = _operations(resolved, name)
     own = _own(resolved, files or {})
     changes = _churn(resolved, name, people, own)
-    near = _near(resolved, name, people, own)
-    workload, made = _happenings(resolved, name, people, (drawn, implementation), files or {}, near)
+    near = _near(resolved, name, placed, own)
+    workload, made = _happenings(resolved, name, placed, (drawn, implementation), files or {}, near)
     if "foreground" in resolved:
         changes = foreground.opened(
             resolved["foreground"],
@@ -113,20 +115,23 @@ def build_plan(
         "energy": _energy(resolved),
         "nats": nats.columns(resolved["network"], classes[:phones]),
         "relay": nats.relay(resolved["network"]),
-        "moves": moves.columns(itinerary, people, schemes, classes),
+        "moves": moves.columns(placed.itinerary, people, schemes, classes),
     }
 
 
 def _near(
-    resolved: Resolved, name: str, people: Population, own: PresenceTables
+    resolved: Resolved, name: str, placed: Placement, own: PresenceTables
 ) -> plan.Proximity | None:
     """Return who is near whom whatever phones do; None where nobody is, or payments say it."""
     law, run = resolved["contacts"], resolved["run"]
-    streams = Streams(run["seed"], name)
+    streams, people = Streams(run["seed"], name), placed.people
     if law is not None and law["kind"] == "file":
         return contacts.told(law, own["contacts.file"], streams, people, run["duration_s"])
     if law is not None and law["kind"] == "walk":
-        return walks.contacts(law, resolved["devices"], streams, people, run["duration_s"])
+        return walks.drawn(law, resolved["devices"], streams, people, run["duration_s"])
+    if law is not None and law["kind"] == "places":
+        assert placed.lived is not None, "a scenario with contacts at places has days"
+        return placed.lived.stays.contacts(law["links"], streams, people, run["duration_s"])
     if law is not None and law["kind"] == "law":
         return contact_law.drawn(law, streams, people, run["duration_s"])
     return None
@@ -283,13 +288,13 @@ def _changes(
 def _happenings(
     resolved: Resolved,
     name: str,
-    people: Population,
+    placed: Placement,
     profiles: tuple[Sequence[Shipped], ShippedImplementation],
     files: Mapping[str, str],
     near: plan.Proximity | None,
 ) -> tuple[plan.Workload, plan.Proximity]:
     """Return what phones do, and who is near whom for it; `near` is who is so anyway."""
-    drawn, implementation = profiles
+    people, (drawn, implementation) = placed.people, profiles
     workload, run = resolved["workload"], resolved["run"]
     if workload["kind"] == "compute":
         return compute.starts(workload, people), town.nobody_meets()
@@ -304,7 +309,7 @@ def _happenings(
         )
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":
-        return _paid(resolved, name, people, files, near)
+        return _paid(resolved, name, placed, files, near)
     if workload["kind"] == "trace":
         return custom_data.trades(resolved, files, people), town.nobody_meets()
     if workload["kind"] == "python":
@@ -327,19 +332,18 @@ def _happenings(
 def _paid(
     resolved: Resolved,
     name: str,
-    people: Population,
+    placed: Placement,
     files: Mapping[str, str],
     met: plan.Proximity | None,
 ) -> tuple[plan.Workload, plan.Proximity]:
     """Return what is paid, drawn or as a file says, and the contacts that it makes."""
     workload, near = resolved["workload"], resolved["contacts"]
-    streams = Streams(resolved["run"]["seed"], name)
-    if workload["kind"] == "town":
-        duration_s = resolved["run"]["duration_s"]
-        at_hand = met if workload.get("near") else None
-        paid = town.payments(workload, streams, people, duration_s, at_hand)
-    else:
+    streams, people = Streams(resolved["run"]["seed"], name), placed.people
+    paid = placed.paid
+    if paid is None:
         paid = custom_data.payments(resolved, files, people, streams)
+    elif met is not None and workload["kind"] == "town" and workload.get("near"):
+        paid = town.to_who_is_near(met, streams, people, paid)
     if near is None or near["kind"] != "payments":
         return town.columns(paid), town.nobody_meets()
     return town.columns(paid), town.contacts(near, streams, people, paid)

@@ -1,4 +1,4 @@
-"""Contacts that a file tells, as the plan has them.
+"""Contacts as the plan has them: those that a file tells, and those of pairs by time.
 
 Those that payments make are in `sim.plan.town`.
 """
@@ -13,9 +13,11 @@ from pocketsim.sim.plan import plan
 from pocketsim.sim.plan.town import kinds_of_link, link_columns
 
 if TYPE_CHECKING:
-    from pocketsim.sim.base.streams import Streams
+    from collections.abc import Mapping
+
+    from pocketsim.sim.base.streams import Floats, Streams
     from pocketsim.sim.base.tables import Table
-    from pocketsim.sim.plan.population import Population
+    from pocketsim.sim.plan.population import Indices, Population
     from pocketsim.sim.scenario import resolved as given
 
 
@@ -58,3 +60,39 @@ def told(
         "phone_b": plan.numbers(high[order]),
         "link": plan.numbers(link[order]),
     }
+
+
+def linked(
+    links: Mapping[str, given.ContactLink],
+    streams: Streams,
+    people: Population,
+    columns: tuple[Indices, Indices, Floats, Floats],
+) -> plan.Proximity:
+    """Return contacts with their kinds of link.
+
+    Columns are the lower and the higher number of two phones, begin and end, sorted by begin. A
+    contact's link is drawn by the pair and the number of the contact among the pair's.
+    """
+    low, high, begin_s, end_s = columns
+    pair = streams.of("contact pairs").bits(people.lane[low], people.lane[high])
+    chance = streams.of("contact links").uniform(pair, _numbers(low, high))
+    return {
+        "links": link_columns(links),
+        "time_s": plan.floats(begin_s),
+        "duration_s": plan.floats(end_s - begin_s),
+        "phone_a": plan.numbers(low),
+        "phone_b": plan.numbers(high),
+        "link": plan.numbers(kinds_of_link(links, chance)),
+    }
+
+
+def _numbers(low: Indices, high: Indices) -> Indices:
+    """Return the number of each contact among its pair's, of contacts sorted by begin."""
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    is_first = np.ones(low.size, dtype=bool)
+    is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    turn = np.arange(low.size)
+    number = np.empty_like(turn)
+    number[order] = turn - np.maximum.accumulate(np.where(is_first, turn, 0))
+    return number

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
 
-_Columns = tuple[Floats, Indices, Indices]
+Columns = tuple[Floats, Indices, Indices]
 """Times, phones and networks of moves."""
 
 
@@ -44,33 +44,38 @@ class Itinerary:
         return self.phone, self.access
 
 
-def goes(resolved: Resolved, name: str, files: Mapping[str, str]) -> Goes | None:
-    """Return who goes where in a repetition; None where no group moves. `files` as `itinerary`."""
-    made = itinerary(resolved, name, files)
-    return None if made is None else made.goes()
+def by_groups(resolved: Resolved, name: str, files: Mapping[str, str]) -> list[Columns]:
+    """Return when phones leave for where as their groups say; `files` are paths by digest.
 
-
-def itinerary(resolved: Resolved, name: str, files: Mapping[str, str]) -> Itinerary | None:
-    """Return the moves of all phones in a repetition; None where no group has any.
-
-    `files` are paths by digest. Who would go where it is stays. Raises ScenarioError for a file
-    that has changed.
+    Raises ScenarioError for a file that has changed.
     """
     if not any("moves" in group for group in resolved["devices"]):
-        return None
+        return []
     # Here, as it loads what reads tables: children of other runs start faster without.
     from pocketsim.sim.scenario import move_files
 
     tables = move_files.again(resolved, files)
     of_phone, lane = lanes(resolved)
     streams = Lanes(resolved["run"]["seed"], f"{name}/moves")
-    parts = []
+    parts: list[Columns] = []
     for number, devices in enumerate(resolved["devices"]):
         if "moves" in devices:
             phones = np.flatnonzero(of_phone == number)
             law, table = devices["moves"], tables.get(number)
             stops = _told(resolved, table) if table else _scheduled(resolved, law)
             parts.append(_of_group(stops, phones, law, streams.uniform(lane[phones], 0)))
+    return parts
+
+
+def itinerary(resolved: Resolved, name: str, parts: Sequence[Columns]) -> Itinerary | None:
+    """Return the moves of all phones in a repetition, of these parts; None where there are none.
+
+    Who would go where it is stays.
+    """
+    if not parts:
+        return None
+    of_phone, lane = lanes(resolved)
+    streams = Lanes(resolved["run"]["seed"], f"{name}/moves")
     time_s, phone, access = _changes(parts, access_of(resolved, name))
     in_run = time_s < resolved["run"]["duration_s"]
     time_s, phone, access = time_s[in_run], phone[in_run], access[in_run]
@@ -81,7 +86,7 @@ def itinerary(resolved: Resolved, name: str, files: Mapping[str, str]) -> Itiner
     return Itinerary(time_s[order], interruption_s[order], phone[order], access[order])
 
 
-def _changes(parts: Sequence[_Columns], begins: Indices) -> _Columns:
+def _changes(parts: Sequence[Columns], begins: Indices) -> Columns:
     """Return those of all parts that lead elsewhere, by phone and then by time."""
     time_s, phone, access = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((time_s, phone))
@@ -146,7 +151,7 @@ def _told(resolved: Resolved, table: Table) -> _Stops:
     return _Stops(told["time_s"], numbers[told["access"]], told["phone"].astype(np.int64))
 
 
-def _of_group(stops: _Stops, phones: Indices, law: given.GroupMoves, late: Floats) -> _Columns:
+def _of_group(stops: _Stops, phones: Indices, law: given.GroupMoves, late: Floats) -> Columns:
     """Return the moves of a group, of whose phones each is late by a share of the spread."""
     if stops.phone is not None:
         return stops.time_s, phones[stops.phone], stops.access
@@ -157,7 +162,11 @@ def _of_group(stops: _Stops, phones: Indices, law: given.GroupMoves, late: Float
 def _interruptions(resolved: Resolved, group: Indices, share: Floats) -> Floats:
     from scipy import special
 
-    laws = [devices.get("moves") for devices in resolved["devices"]]
+    days = resolved.get("mobility")
+    laws: list[given.GroupMoves | given.Days | None] = [
+        days if days and devices["role"] == "person" else devices.get("moves")
+        for devices in resolved["devices"]
+    ]
     median_s = np.array([law["interruption_s"] if law else 0.0 for law in laws])[group]
     sigma = np.array([law["interruption_sigma"] if law else 0.0 for law in laws])[group]
     found: Floats = median_s * np.exp(sigma * special.ndtri(share))

@@ -19,7 +19,7 @@ from pocketsim.sim.devices.prices import own_prices, prices
 from pocketsim.sim.plan import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.sim.devices.contents import (
         AfterRest,
@@ -90,10 +90,16 @@ class Population:
         return np.where(np.isnan(self.own_rate_per_s), of_others, self.own_rate_per_s)
 
 
-def populate(resolved: Resolved, name: str, goes: Goes | None = None) -> Population:
+def populate(
+    resolved: Resolved,
+    name: str,
+    goes: Goes | None = None,
+    place: Callable[[Indices, Indices], Indices] | None = None,
+) -> Population:
     """Place the phones of `resolved` on access networks and sites, from streams under `name`.
 
-    `goes` are phones and networks that they move to.
+    `goes` are phones and networks that they move to. `place` tells of phones and networks at which
+    place each access point is, by number, and -1 where a network fills its sites in their order.
     """
     groups = resolved["devices"]
     group, lane = lanes(resolved)
@@ -101,7 +107,11 @@ def populate(resolved: Resolved, name: str, goes: Goes | None = None) -> Populat
     profile = np.array([profile_names.index(devices["profile"]) for devices in groups])[group]
     access = access_of(resolved, name)
     phone, to = _further(access, goes)
-    sites, site_access = _sites(resolved, np.concatenate([access, to]))
+    everywhere = np.concatenate([access, to])
+    at = np.full(everywhere.size, -1, dtype=np.int64)
+    if place is not None:
+        at = place(np.concatenate([np.arange(access.size), phone]), everywhere)
+    sites, site_access = _sites(resolved, everywhere, at)
     site, further = sites[: access.size], Further(phone, to, sites[access.size :])
     role = np.array([ROLES.index(devices["role"]) for devices in groups])[group]
     own_rate_per_s = np.array([devices.get("rate_per_s", math.nan) for devices in groups])[group]
@@ -205,14 +215,18 @@ def by_share(shares: Sequence[float], chance: npt.NDArray[np.float64]) -> Indice
     return found
 
 
-def _sites(resolved: Resolved, access: Indices) -> tuple[Indices, Indices]:
-    """Fill the sites of each access network in the order of the attachments."""
+def _sites(resolved: Resolved, access: Indices, place: Indices) -> tuple[Indices, Indices]:
+    """Give each place a site of its own, and fill others in the order of the attachments."""
     site = np.zeros(access.size, dtype=np.int64)
     site_access: list[int] = []
     for number, (_, network) in enumerate(sorted(resolved["network"]["access"].items())):
         here = np.flatnonzero(access == number)
         if here.size:
-            of_network = np.arange(here.size) // (network["phones_per_site"] or here.size)
+            of_network = np.zeros(here.size, dtype=np.int64)
+            has, rest = place[here] >= 0, np.flatnonzero(place[here] < 0)
+            places, of_network[has] = np.unique(place[here][has], return_inverse=True)
+            in_order = np.arange(rest.size) // (network["phones_per_site"] or here.size)
+            of_network[rest] = places.size + in_order
             site[here] = len(site_access) + of_network
-            site_access += [number] * int(of_network[-1] + 1)
+            site_access += [number] * int(of_network.max() + 1)
     return site, np.array(site_access, dtype=np.int64)

@@ -54,26 +54,21 @@ def nobody_meets() -> plan.Proximity:
     }
 
 
-def payments(
-    workload: given.Town,
-    streams: Streams,
-    people: Population,
-    duration_s: float,
-    proximity: plan.Proximity | None = None,
-) -> Payments:
-    """Return what persons would pay before `duration_s`, by the rate of each, on or off.
+def nobody_pays() -> Payments:
+    """Return no payments."""
+    none = np.zeros(0, dtype=np.int64)
+    return Payments(np.zeros(0), none, none, none, none, none)
 
-    With `proximity` they pay persons who are near, and nobody where none is.
-    """
+
+def payments(
+    workload: given.Town, streams: Streams, people: Population, duration_s: float
+) -> Payments:
+    """Return what persons would pay before `duration_s`, by the rate of each, on or off."""
     persons = np.flatnonzero(people.role == ROLES.index("person"))
     time_s, person, number = _times(workload, streams, people, persons, duration_s)
     order = np.lexsort((person, time_s))
     time_s, person, number = time_s[order], person[order], number[order]
     payee = _payees(workload, streams, people, person, number)
-    if proximity is not None:
-        payee = _near_payees(proximity, streams, people, (persons[person], number, time_s), payee)
-        paid = payee >= 0
-        time_s, person, number, payee = time_s[paid], person[paid], number[paid], payee[paid]
     payer = persons[person]
     lane = people.lane[payer]
     return Payments(
@@ -224,24 +219,18 @@ def _payees(
     return payee
 
 
-def _near_payees(
-    proximity: plan.Proximity,
-    streams: Streams,
-    people: Population,
-    paying: tuple[Indices, Indices, Floats],
-    payee: Indices,
-) -> Indices:
-    """Return payees of whom persons are replaced by one of those near the payer; -1 for nobody.
-
-    `paying` are payers, the numbers of their payments and the times.
-    """
+def to_who_is_near(
+    proximity: plan.Proximity, streams: Streams, people: Population, paid: Payments
+) -> Payments:
+    """Return payments of which those to persons go to somebody near, or are not made."""
     is_person = people.role == ROLES.index("person")
-    between = np.flatnonzero(is_person[payee])
-    payer, number, time_s = paying
-    bits = streams.of("near payees").bits(people.lane[payer[between]], number[between])
-    found = payee.copy()
-    found[between] = near.chosen(proximity, payer[between], time_s[between], bits, is_person)
-    return found
+    between = np.flatnonzero(is_person[paid.to_phone])
+    payer, time_s = paid.from_phone[between], paid.time_s[between]
+    bits = streams.of("near payees").bits(people.lane[payer], paid.number[between])
+    payee = paid.to_phone.copy()
+    payee[between] = near.chosen(proximity, payer, time_s, bits, is_person)
+    columns = {**vars(paid), "to_phone": payee}
+    return Payments(**{name: column[payee >= 0] for name, column in columns.items()})
 
 
 def _member(

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from pocketsim.sim.base import walk_laws
 from pocketsim.sim.base.streams import Floats, Lanes, Streams
 from pocketsim.sim.base.walk_laws import LegTimes, PowerLaw
-from pocketsim.sim.plan import plan
+from pocketsim.sim.plan import contacts, plan
 from pocketsim.sim.plan.population import ROLES
-from pocketsim.sim.plan.town import kinds_of_link, link_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,31 +46,19 @@ class Waypoints:
     y_m: Floats
 
 
-def contacts(
+def drawn(
     law: given.Walk,
     devices: Sequence[given.Group],
     streams: Streams,
     people: Population,
     duration_s: float,
 ) -> plan.Proximity:
-    """Return the contacts of all phones but the tokens' authority, with their kinds of link.
-
-    A contact's link is drawn by the pair and the number of the contact among the pair's.
-    """
+    """Return the contacts of all phones but the tokens' authority, with their kinds of link."""
     phones, walking = _who(devices, people)
     way = waypoints(law, streams, people.lane[phones], walking, duration_s)
     one, other, begin_s, end_s = met(way, law["range_m"], duration_s)
-    low, high = phones[one], phones[other]
-    pair = streams.of("contact pairs").bits(people.lane[low], people.lane[high])
-    chance = streams.of("contact links").uniform(pair, _numbers(low, high))
-    return {
-        "links": link_columns(law["links"]),
-        "time_s": plan.floats(begin_s),
-        "duration_s": plan.floats(end_s - begin_s),
-        "phone_a": plan.numbers(low),
-        "phone_b": plan.numbers(high),
-        "link": plan.numbers(kinds_of_link(law["links"], chance)),
-    }
+    columns = (phones[one], phones[other], begin_s, end_s)
+    return contacts.linked(law["links"], streams, people, columns)
 
 
 def waypoints(
@@ -249,15 +236,3 @@ def _who(
     walks = np.array([group.get("walks", group["role"] == "person") for group in devices])
     phones = np.flatnonzero(people.role != ROLES.index("authority"))
     return phones, walks[people.group[phones]]
-
-
-def _numbers(low: Indices, high: Indices) -> Indices:
-    """Return the number of each contact among its pair's, of contacts sorted by begin."""
-    order = np.lexsort((high, low))
-    low, high = low[order], high[order]
-    is_first = np.ones(low.size, dtype=bool)
-    is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    turn = np.arange(low.size)
-    number = np.empty_like(turn)
-    number[order] = turn - np.maximum.accumulate(np.where(is_first, turn, 0))
-    return number

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.plan import core, moves
-from pocketsim.sim.plan.population import populate
+from pocketsim.sim.plan import core, placement
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def lines(resolved: Resolved, files: Mapping[str, str]) -> list[str]:
     95th percentile of the latency from a site to another, over all pairs of sites.
     """
     name = f"repetition/{streams_number(resolved['run'], 0)}"
-    people = populate(resolved, name, moves.goes(resolved, name, files))
+    people = placement.placed(resolved, name, files).people
     attached = core.attach(resolved, name, people, files)
     if attached is None:
         return []

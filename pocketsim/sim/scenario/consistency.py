@@ -17,6 +17,7 @@ from pocketsim.sim.scenario import (
     duration_laws,
     family_rules,
     foreground,
+    mobility,
     moves,
     nats,
     radio_states,
@@ -42,6 +43,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_family(scenario, path)
     _check_groups(scenario, path)
     moves.check(scenario, path)
+    mobility.check(scenario, path)
     contacts.check(scenario, path)
     foreground.check(scenario, path)
     nats.check(scenario, path)
@@ -220,6 +222,7 @@ def _check_energy(scenario: Scenario, path: Path) -> None:
     phones = [group for group in scenario.devices if group.role != "authority"]
     used = {name for group in phones for name, share in group.access.items() if share}
     used |= {name for _, _, name in moves.destinations(scenario)}
+    used |= {name for _, name in mobility.networks(scenario)}
     if any(group.moves and group.moves.file for group in phones):
         used |= set(scenario.network.access)
     links = scenario.contacts.links if scenario.contacts else {}

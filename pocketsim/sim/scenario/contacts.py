@@ -1,8 +1,9 @@
 """Who is near whom as a file says: a section of the scenario document.
 
 Contacts that payments make are in `sim.scenario.town`, those of phones that walk in
-`sim.scenario.walks`, those that a law draws in `sim.scenario.contact_law`; what is wrong with a
-file is told in `sim.scenario.presence_files`.
+`sim.scenario.walks`, those that a law draws in `sim.scenario.contact_law`. Where people are whose
+places make contacts is `sim.scenario.mobility`'s; what is wrong with a file is told in
+`sim.scenario.presence_files`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,23 @@ class ContactsFile(Section):
         return self
 
 
+class ContactsPlaces(Section):
+    """Phones near each other while they are at one home, workplace or shop, by `[mobility]`."""
+
+    kind: Literal["places"] = Field(description="Places make contacts.")
+    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> ContactsPlaces:
+        check_link_shares(self.links)
+        return self
+
+
 AnyContacts = Annotated[
-    Annotated[Contacts | ContactsFile | ContactsLaw | AnyWalk, Field(discriminator="kind")],
+    Annotated[
+        Contacts | ContactsFile | ContactsLaw | ContactsPlaces | AnyWalk,
+        Field(discriminator="kind"),
+    ],
     BeforeValidator(kind_if_absent("payments")),
 ]
 

@@ -39,6 +39,7 @@ from pocketsim.sim.scenario.custom_protocol import CustomOperation
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Ratio, add_up
 from pocketsim.sim.scenario.foreground import Foreground
+from pocketsim.sim.scenario.mobility import Days
 from pocketsim.sim.scenario.moves import Moves
 from pocketsim.sim.scenario.network import Network, Outage
 from pocketsim.sim.scenario.retries import Retries
@@ -309,10 +310,15 @@ class Scenario(Section):
         description="Phones that are on because their owners do something; absent: only as "
         "[churn] says.",
     )
+    mobility: Days | None = Field(
+        default=None,
+        description="Where persons are over their days; absent: phones stay where they are, but "
+        "for `moves` of groups.",
+    )
     contacts: AnyContacts | None = Field(
         default=None,
-        description="Phones near each other: when they pay, as a file says, or as they walk; "
-        "absent: never.",
+        description="Phones near each other: when they pay, as a file or a law says, as they walk, "
+        "or at one place; absent: never.",
     )
     outages: list[Outage] = Field(
         default=[], description="When access networks carry nothing; absent: never."

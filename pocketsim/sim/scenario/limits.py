@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import walks
+from pocketsim.sim.scenario import mobility, walks
 from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
@@ -33,6 +33,8 @@ def check(scenario: Scenario, path: Path) -> None:
         share = _WITHIN * DRAWN_MAX / max(walked.count, 1)
         suggestion = walked.written(share)
         check_count((path, walked.place), walked.what, walked.count, suggestion=suggestion)
+    at_places = mobility.expected_contacts(scenario)
+    check_count((path, "mobility.work.places"), "contacts", at_places)
     if isinstance(workload, Compute):
         _check_task(workload, path)
         tasks = float(max(workload.threads) * workload.count * scenario.phone_count())

@@ -67,6 +67,8 @@ if TYPE_CHECKING:
         Contacts,
         ContactsFile,
         ContactsLaw,
+        ContactsPlaces,
+        Days,
         Energy,
         Foreground,
         Group,
@@ -120,7 +122,8 @@ class _Common(TypedDict):
     network: Network
     churn: AnyChurn | None
     foreground: NotRequired[Foreground]
-    contacts: Contacts | ContactsFile | ContactsLaw | Walk | None
+    mobility: NotRequired[Days]
+    contacts: Contacts | ContactsFile | ContactsLaw | ContactsPlaces | Walk | None
     outages: list[Outage]
     energy: Energy | None
     output: Output
@@ -200,6 +203,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         found["question"] = scenario.question
     if scenario.foreground is not None:
         found["foreground"] = cast("Foreground", si.section(scenario.foreground))
+    if scenario.mobility is not None:
+        found["mobility"] = cast("Days", si.section(scenario.mobility))
     if scenario.metrics is not None:
         found["metrics"] = cast("Metrics", si.section(scenario.metrics))
     if document.people:

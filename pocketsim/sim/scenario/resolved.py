@@ -413,6 +413,42 @@ class ContactsFile(TypedDict):
     digest: str
 
 
+class ContactsPlaces(TypedDict):
+    """Phones near each other while they are at one place of people's days."""
+
+    kind: Literal["places"]
+    links: dict[str, ContactLink]
+
+
+class Work(TypedDict):
+    """Who goes to work when; `access` are shares of persons by access network there."""
+
+    share: float
+    attendance: float
+    places: int
+    begins_s: float
+    begins_sd_s: float
+    stay_s: float
+    stay_sd_s: float
+    access: dict[str, float]
+
+
+class Days(TypedDict):
+    """Persons who live in homes, go to work, and go to shops where they pay."""
+
+    kind: Literal["days"]
+    width_m: float
+    height_m: float
+    first_day: str
+    household: float
+    work: Work | None
+    outside: str
+    speed_m_per_s: float
+    before_paying: Lengths
+    interruption_s: float
+    interruption_sigma: float
+
+
 class RandomWaypoint(TypedDict):
     """Phones near each other that walk to one uniform place after the other in a rectangle."""
 
@@ -743,7 +779,8 @@ class Resolved(TypedDict):
     network: Network
     churn: AnyChurn | None
     foreground: NotRequired[Foreground]
-    contacts: Contacts | ContactsFile | ContactsLaw | Walk | None
+    mobility: NotRequired[Days]
+    contacts: Contacts | ContactsFile | ContactsLaw | ContactsPlaces | Walk | None
     outages: list[Outage]
     workload: Workload
     protocol: Protocol
