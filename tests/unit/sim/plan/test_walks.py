@@ -197,12 +197,6 @@ def test_two_are_in_contact_while_they_are_in_range(name, seed, range_m, moments
         assert (near == (away_m <= range_m))[is_sure].all()
 
 
-def test_contacts_of_a_pair_are_numbered_by_their_begin():
-    low, high = np.array([0, 1, 0, 0, 1]), np.array([1, 2, 1, 2, 2])
-    assert walks._numbers(low, high).tolist() == [0, 0, 1, 0, 1]
-    assert walks._numbers(low[:0], high[:0]).tolist() == []
-
-
 @pytest.fixture(scope="module")
 def walkers(root):
     return root / "pocketsim/scenarios/scale/walkers.toml"

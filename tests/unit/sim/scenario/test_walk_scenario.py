@@ -20,7 +20,12 @@ REFUSED = [
     ("contacts.range=0m", "contacts.range", "must be more than zero", None),
     ("contacts.range=10s", "contacts.range", "is a duration; a length takes cm m km", None),
     ("contacts.model=levi_walk", "contacts.model", "must be one of random_", "levy_walk"),
-    ("contacts.kind=walks", "contacts.kind", "must be one of payments, file, law, walk", "walk"),
+    (
+        "contacts.kind=walks",
+        "contacts.kind",
+        "one of payments, file, law, places, walk",
+        "walk",
+    ),
     ("contacts.pauze=1s", "contacts.pauze", "unknown key", "pause"),
     ("contacts.links.ble.share=0.5", "contacts", "add up to 0.5", None),
     ("devices[0].count=100000", "contacts.range", "about 1.2e+09 contacts", "39cm"),
