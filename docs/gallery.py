@@ -127,6 +127,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "recipients": _BRIEF,
     "sign_and_verify": _BRIEF,
     "table_1": {"run.repetitions": 2, "workload.payload": ["10kB", "100kB"]},
+    "town_day": {"run.repetitions": 1, "devices[0].count": 300, "devices[1].count": 200},
     "walkers": {"contacts.range": ["5m", "10m", "20m"]},
     "udp_packets": {"run.repetitions": 1, "transport.socket_buffer": ["50kB", "100kB", "200kB"]},
     **dict.fromkeys(("iroh_keep_100b", "iroh_keep_128b", "udp_100b", "udp_128b"), _TWICE),

@@ -29,8 +29,9 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         _OPENED: any("foreground" in resolved for resolved in every),
         _REACHABLE: any(_is_crowd(run) for run in runs if not _has(run, "nat")),
         _CLASSES: any(_has(run, "nat") for run in runs),
-        _STILL: any(_contacts(resolved) not in {None, "walk"} for resolved in every),
+        _STILL: any(_contacts(resolved) not in {None, "walk", "places"} for resolved in every),
         _WALKS: any(_contacts(resolved) == "walk" for resolved in every),
+        _DAYS: any("mobility" in resolved for resolved in every),
         _ENERGY: any(resolved["energy"] for resolved in every),
         **dict.fromkeys(energy.warnings(runs), True),
         _CONTENTION: any(_lacks(run, "wifi") for run in runs),
@@ -78,6 +79,9 @@ _OPENED = (
 _REACHABLE = "Every phone that is on can be reached: no NAT and no firewall is simulated."
 _STILL = "Contacts are those of the scenario: no model of mobility draws them."
 _WALKS = "People walk by a drawn law: along no streets, and to nobody on purpose."
+_DAYS = (
+    "Days of people are drawn by assumed laws of homes, work and shops, and ways follow no streets."
+)
 _ENERGY = "Powers of radios are the scenario's; no energy was compared with a measurement."
 _CLASSES = "Which share of phones is behind which NAT is assumed, mostly."
 _CONTENTION = "Radios have queues, but do not contend for the channel."
