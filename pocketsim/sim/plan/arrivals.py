@@ -101,19 +101,24 @@ def poisson_arrivals(
     rate_per_s: Floats,
     streams: tuple[Lanes, Lanes],
     lane: npt.NDArray[np.uint64],
-    between_s: tuple[float, float],
+    between_s: HoursClock | tuple[float, float],
     partners: Neighbours | None = None,
     proximity: plan.Proximity | None = None,
 ) -> Arrivals:
     """Return every phone's Poisson arrivals in a stretch of time, whether it is on or off.
 
+    Of a clock they follow the hours of the day.
     `rate_per_s` and `lane` are by phone; `streams` are those of the times and of the peers. A peer
     is uniform among a phone's partners, with `proximity` among those near it, without either among
     the other phones; a phone added at the end takes its share of arrivals and leaves all others as
     they were. Of whom nobody is near, nothing arrives.
     """
     times, peers = streams
-    time_s, phone, number = poisson_times(rate_per_s, between_s, times, lane)
+    time_s, phone, number = (
+        between_s.times(rate_per_s, times, lane)
+        if isinstance(between_s, HoursClock)
+        else poisson_times(rate_per_s, between_s, times, lane)
+    )
     bits = peers.bits(lane[phone], number)
     if proximity is not None:
         peer = near.chosen(proximity, phone, time_s, bits)
@@ -125,6 +130,46 @@ def poisson_arrivals(
         peer = partners.node[partners.start[phone] + pick_bucket(bits, partners.degree()[phone])]
     order = np.lexsort((phone, time_s))
     return Arrivals(time_s[order], phone[order], peer[order])
+
+
+@dataclass(frozen=True)
+class HoursClock:
+    """A clock that goes as fast as people ask, by the hours of the day.
+
+    A process of constant rate runs on it; turning the clock's times back into seconds keeps draws
+    and order. `clock_s` are its knots, `second_s` the seconds of the run that they stand for.
+    """
+
+    clock_s: Floats
+    second_s: Floats
+
+    @classmethod
+    def of_run(
+        cls,
+        hours: Sequence[float],
+        start_s: float,
+        duration_s: float,
+        time_of_day_s: float = 0.0,
+    ) -> HoursClock:
+        """Return the clock of a run that begins `time_of_day_s` after midnight.
+
+        `hours` are the rate in each hour of the day over its mean. Nothing is asked for before
+        `start_s`, at which the clock begins.
+        """
+        start_s, duration_s = start_s + time_of_day_s, duration_s + time_of_day_s
+        whole_s = np.arange(math.ceil(duration_s / _HOUR_S)) * _HOUR_S
+        second_s = np.concatenate(([start_s], whole_s[whole_s > start_s], [duration_s]))
+        weight = np.array(hours)[(second_s[:-1] // _HOUR_S).astype(np.int64) % len(hours)]
+        clock_s = np.concatenate(([0.0], np.cumsum(weight * np.diff(second_s))))
+        return cls(clock_s, second_s - time_of_day_s)
+
+    def times(
+        self, rate_per_s: Floats, times: Lanes, lane: npt.NDArray[np.uint64]
+    ) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return what `poisson_times` does, of processes of these mean rates by the hours."""
+        between_s = (0.0, float(self.clock_s[-1]))
+        clock_s, phone, number = poisson_times(rate_per_s, between_s, times, lane)
+        return np.interp(clock_s, self.clock_s, self.second_s), phone, number
 
 
 def poisson_times(
@@ -178,3 +223,4 @@ def _block(
 _SHORTEST_SLEEP_S = 0.001  # the app sleeps for whole milliseconds
 _PHONES_PER_BLOCK = 4096  # with the batch below, at most 32 MB at a time
 _LARGEST_BATCH = 1024
+_HOUR_S = 3600.0

@@ -319,7 +319,11 @@ def _happenings(
     asked = workload["partners"]
     partners = custom_data.partners(asked, resolved, files, f"{name}/partners")
     rate_per_s = people.rate_per_s(workload["rate_per_s"])
-    between_s = workload["start_s"], run["duration_s"]
+    start_s, duration_s = workload["start_s"], run["duration_s"]
+    between_s: arrivals.HoursClock | tuple[float, float] = (start_s, duration_s)
+    if "hours" in workload:
+        since_s = workload.get("time_of_day_s", 0.0)
+        between_s = arrivals.HoursClock.of_run(workload["hours"], start_s, duration_s, since_s)
     at_hand = near if asked is not None and asked.get("near") else None
     found = arrivals.poisson_arrivals(
         rate_per_s, streams, people.lane, between_s, partners, at_hand

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Streams, pick_bucket
 from pocketsim.sim.plan import near, plan
-from pocketsim.sim.plan.arrivals import poisson_times
+from pocketsim.sim.plan.arrivals import HoursClock
 from pocketsim.sim.plan.churn import Lognormal
 from pocketsim.sim.plan.population import ROLES, Indices, Population, by_share
 
@@ -166,27 +166,10 @@ def _times(
     persons: Indices,
     duration_s: float,
 ) -> tuple[Floats, Indices, Indices]:
-    """Return a Poisson process for each of `persons`, whose rate follows the hours of the day.
-
-    A process of constant rate runs on a clock that goes as fast as people pay, by the integral
-    of the hours' weights; turning that clock's times back into seconds keeps draws and order.
-    """
-    clock_s, second_s = _paying_clock(workload["hours"], workload["start_s"], duration_s)
-    between = (0.0, float(clock_s[-1]))
+    """Return a Poisson process for each of `persons`, whose rate follows the hours of the day."""
+    clock = HoursClock.of_run(workload["hours"], workload["start_s"], duration_s)
     rate_per_s = people.rate_per_s(workload["payments_per_s"])[persons]
-    paying_s, person, number = poisson_times(
-        rate_per_s, between, streams.of("payments"), people.lane[persons]
-    )
-    return np.interp(paying_s, clock_s, second_s), person, number
-
-
-def _paying_clock(hours: list[float], start_s: float, duration_s: float) -> tuple[Floats, Floats]:
-    """Return the knots of the clock, and the seconds of the run that they stand for."""
-    whole = np.arange(math.ceil(duration_s / _HOUR_S)) * _HOUR_S
-    second_s = np.concatenate(([start_s], whole[whole > start_s], [duration_s]))
-    weight = np.array(hours)[(second_s[:-1] // _HOUR_S).astype(np.int64) % len(hours)]
-    clock_s = np.concatenate(([0.0], np.cumsum(weight * np.diff(second_s))))
-    return clock_s, second_s
+    return clock.times(rate_per_s, streams.of("payments"), people.lane[persons])
 
 
 def _payees(
@@ -255,6 +238,3 @@ def _amounts(
     rounded: Indices = np.maximum(np.rint(exact / step), 1).astype(np.int64) * step
     within: Indices = np.minimum(rounded, amount["largest_cents"] // step * step)
     return within
-
-
-_HOUR_S = 3600.0

@@ -24,9 +24,9 @@ from pocketsim.sim.base.documents import (
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
 from pocketsim.sim.scenario import limits
-from pocketsim.sim.scenario.fields import Ratio
+from pocketsim.sim.scenario.fields import Ratio, Weight
 from pocketsim.sim.scenario.quantile_table import QuantileTable
-from pocketsim.sim.scenario.town import ContactLink, Weight, check_link_shares
+from pocketsim.sim.scenario.town import ContactLink, check_link_shares
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sigma = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
+
+
+def _have_mean_one(hours: list[float]) -> list[float]:
+    mean = sum(hours) / len(hours)
+    if abs(mean - 1) > _HOURS_TOLERANCE:
+        raise ValueError(f"hours have mean {mean:.4g}, not 1")
+    return hours
+
+
+Hours = Annotated[list[Weight], Field(min_length=24, max_length=24), AfterValidator(_have_mean_one)]
+"""Rate in each hour of the day over its mean."""
 
 
 def add_up(shares: list[float]) -> bool:
@@ -29,4 +41,5 @@ def kind_if_absent(otherwise: str) -> Callable[[Any], Any]:
     return told
 
 
+_HOURS_TOLERANCE = 5e-3  # 24 weights of two decimals
 _SHARE_TOLERANCE = 1e-9  # rounding of a sum of decimal fractions

@@ -61,10 +61,13 @@ def asked(scenario: Scenario) -> Asked | None:
         return Asked("workload.rate", "proposals", max(workload.rate) * active_s)
     if isinstance(workload, Poisson):
         active_s = scenario.run.duration - workload.start
+        if workload.hours is not None:
+            since_s = workload.time_of_day or 0.0
+            active_s = _active_s(workload.hours, workload.start, scenario.run.duration, since_s)
         expected = _asked_per_s(scenario, max(workload.rate)) * active_s
         return Asked("workload.rate", "proposals", expected)
     if isinstance(workload, Town):
-        paying_s = _paying_s(workload, scenario.run.duration)
+        paying_s = _active_s(workload.hours, workload.start, scenario.run.duration)
         expected = _asked_per_s(scenario, max(workload.payments)) * paying_s
         return Asked("workload.payments", "payments", expected)
     return None
@@ -133,12 +136,16 @@ def _check_moves(scenario: Scenario, path: Path) -> None:
             check_count((path, f"devices[{number}].moves.every"), "moves", expected)
 
 
-def _paying_s(town: Town, duration_s: float) -> float:
-    """Return the seconds at the mean rate that come to as many payments as the hours of the run."""
-    return _paid_until_s(town.hours, duration_s) - _paid_until_s(town.hours, town.start)
+def _active_s(
+    hours: list[float], start_s: float, duration_s: float, time_of_day_s: float = 0.0
+) -> float:
+    """Return the seconds at the mean rate that ask for as much as the hours of the run."""
+    ends_s = (start_s + time_of_day_s, duration_s + time_of_day_s)
+    before, until = (_asked_until_s(hours, end_s) for end_s in ends_s)
+    return until - before
 
 
-def _paid_until_s(hours: list[float], end_s: float) -> float:
+def _asked_until_s(hours: list[float], end_s: float) -> float:
     days, rest_s = divmod(end_s, len(hours) * _HOUR_S)
     of_today = (
         weight * min(max(rest_s - hour * _HOUR_S, 0.0), _HOUR_S)

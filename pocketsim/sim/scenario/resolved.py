@@ -576,6 +576,8 @@ class Poisson(TypedDict):
     rate_per_s: float
     payload_bytes: int
     start_s: float
+    hours: NotRequired[list[float]]
+    time_of_day_s: NotRequired[float]
     partners: Partners | None
 
 

@@ -20,7 +20,7 @@ from pocketsim.sim.base.documents import (
     written,
 )
 from pocketsim.sim.scenario.custom_code import CustomSection, Name, Option
-from pocketsim.sim.scenario.fields import Ratio
+from pocketsim.sim.scenario.fields import Hours, Ratio
 
 
 class Paced(Section):
@@ -117,11 +117,27 @@ class Poisson(Section):
         description="Payload of each transaction; a list makes several runs."
     )
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
+    hours: Hours | None = Field(
+        default=None,
+        description="Rate in each hour of the day over its mean; 24 numbers of mean 1; absent: "
+        "always that mean.",
+    )
+    time_of_day: Duration | None = Field(
+        default=None, description="Time of day at which the run begins; absent: midnight."
+    )
     partners: Partners | None = Field(
         default=None,
         description="Whom a phone proposes to, each equally likely unless a class chooses; absent: "
         "all others.",
     )
+
+    absent_when_none = frozenset({"hours", "time_of_day"})
+
+    @model_validator(mode="after")
+    def _the_time_of_day_matters(self) -> Poisson:
+        if self.time_of_day is not None and self.hours is None:
+            raise ValueError("time_of_day is of hours, which are not there")
+        return self
 
 
 CheatRatio = Annotated[Ratio, Field(description="Share of persons who cheat at all.")]

@@ -74,7 +74,7 @@ MISTAKES = [
     (
         "cheat_ratio = 0.1",
         f"cheat_ratio = 0.1\nhours = {[1.1] * 24}",
-        "workload",
+        "workload.hours",
         "hours have mean 1.1, not 1",
         None,
     ),
