@@ -102,7 +102,47 @@ class _Draw:
             found["contacts"] = self._walk(sections["contacts"]["links"])
             if sections["workload"]["kind"] == "poisson" and self._chance(0.5):
                 found["workload"] = {**sections["workload"], "partners": {"near": True}}
+        if self._fidelity == "hybrid" and self._chance(0.25):
+            found |= self._days(sections, found)
+        if sections["workload"]["kind"] in {"poisson", "town"} and self._chance(0.2):
+            hours = {"hours": self._one_of(([1.0] * 24, [2.0] * 12 + [0.0] * 12))}
+            found["workload"] = {**found.get("workload", sections["workload"]), **hours}
         return found
+
+    def _days(self, sections: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+        """Return days of persons, and who is near at places in place of a file of contacts."""
+        stay = {"distribution": "lognormal", "median": self._one_of(("1s", "1min")), "sigma": 1.0}
+        days: dict[str, Any] = {
+            "kind": "days",
+            "width": "300m",
+            "height": "300m",
+            "household": self._one_of((1.0, 2.1, 5.0)),
+            "outside": self._one_of(("one", "two")),
+            "speed": self._one_of(("5m/s", "100m/s")),
+            "before_paying": stay,
+            "interruption": self._one_of(("0s", "500ms")),
+        }
+        network = sections["network"]
+        made: dict[str, Any] = {"mobility": days}
+        if self._chance(0.5):
+            days["work"] = {
+                "places": 2,
+                "begins": "1s",
+                "access": {"work": 0.5, days["outside"]: 0.5},
+            }
+            access = {**network["access"], "work": self._access()}
+            made["network"] = {**network, "access": access}
+        still = [
+            {key: value for key, value in group.items() if key != "moves"}
+            for group in sections["devices"]
+        ]
+        made["devices"] = still
+        contacts = found.get("contacts", sections.get("contacts"))
+        if contacts is not None and (contacts.get("kind") == "walk" or self._chance(0.5)):
+            made["contacts"] = {"kind": "places", "links": contacts["links"]}
+            if sections["workload"]["kind"] == "town":
+                made["workload"] = {**sections["workload"], "near": True}
+        return made
 
     def _walk(self, links: Mapping[str, Any]) -> dict[str, Any]:
         side = self._one_of(("30m", "300m"))
