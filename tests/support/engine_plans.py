@@ -337,7 +337,9 @@ def meet(plan, time_s, duration_s, one, other, **link):
     proximity = plan["proximity"]
     proximity["link"].append(len(proximity["links"]))
     plain = {"rate_bytes_per_s": WIDE_BYTES_PER_S, "latency_s": LATENCY_S}
-    proximity["links"].append({**plain, "setup_s": 0.0, "loss_ratio": 0.0, **link})
+    proximity["links"].append(
+        {**plain, "setup_s": 0.0, "loss_ratio": 0.0, "shares_air": False, **link}
+    )
     proximity["time_s"].append(time_s)
     proximity["duration_s"].append(duration_s)
     proximity["phone_a"].append(one)

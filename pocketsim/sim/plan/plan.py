@@ -200,6 +200,7 @@ class ProximityLink(TypedDict):
     latency_s: float
     setup_s: float
     loss_ratio: float
+    shares_air: bool
 
 
 class Proximity(TypedDict):

@@ -156,6 +156,7 @@ def _link(link: given.ContactLink) -> plan.ProximityLink:
         "latency_s": link["latency_s"],
         "setup_s": link["setup_s"],
         "loss_ratio": link["loss_ratio"],
+        "shares_air": link.get("shares_air", False),
     }
 
 

@@ -391,6 +391,7 @@ class ContactLink(TypedDict):
     latency_s: float
     setup_s: float
     loss_ratio: float
+    shares_air: NotRequired[bool]
 
 
 class Contacts(TypedDict):

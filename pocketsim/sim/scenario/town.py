@@ -136,6 +136,13 @@ class ContactLink(Section):
         default=written("0s"), description="A contact carries nothing for this long."
     )
     loss_ratio: Ratio = Field(default=0.0, description="Probability that a packet is lost.")
+    shares_air: bool | None = Field(
+        default=None,
+        description="Whether a phone sends only while no phone near it or near the other end is on "
+        "such a link; absent: false, each contact has an air of its own.",
+    )
+
+    absent_when_none = frozenset({"shares_air"})
 
 
 def check_link_shares(links: dict[str, ContactLink]) -> None:

@@ -1,10 +1,12 @@
 //! Contacts: what two phones in each other's reach send goes straight from one to the other.
 //!
-//! Such a link is private to the pair, so it needs no flow model: [`Contacts`] is a closed form
+//! Such a link needs no flow model: [`Contacts`] is a closed form
 //! beside SimGrid's links. Each way is first in, first out: a datagram starts when the contact is
-//! set up and the one before it is out, takes its bytes over the link's rate, and then the
-//! latency. What is not through when the contact closes is lost. What deliberately does not live
+//! set up and the one before it is out, and where the kind of link says so, when nobody near sends
+//! ([`SharedAir`]). It takes its bytes over the link's rate, and then the latency. What is not through when the contact closes is lost. What deliberately does not live
 //! here: who meets when, which is the plan's, and what is under way.
+
+mod shared_air;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,6 +14,7 @@ use pocketsim_protocols::contract::Seconds;
 
 use crate::base::event_queue::EventQueue;
 use crate::plan::{Proximity, ProximityLink};
+use shared_air::SharedAir;
 
 /// The contacts that are open, and how far the plan's have been opened.
 #[derive(Debug)]
@@ -21,6 +24,7 @@ pub struct Contacts {
     /// By pair, the smaller number first; a pair's contacts in the order they opened.
     open: BTreeMap<(u32, u32), VecDeque<Contact>>,
     closings: EventQueue<(u32, u32)>,
+    air: SharedAir,
 }
 
 /// What becomes of a datagram that a contact takes.
@@ -55,6 +59,7 @@ impl Contacts {
             next: 0,
             open: BTreeMap::new(),
             closings: EventQueue::new(),
+            air: SharedAir::default(),
         }
     }
 
@@ -71,11 +76,23 @@ impl Contacts {
     pub fn carry(&mut self, from: u32, to: u32, now: Seconds, wire_bytes: u32) -> Passage {
         let contacts = self.open.get_mut(&pair(from, to));
         let contact = contacts.and_then(VecDeque::front_mut).expect("they meet");
-        contact.pass(&self.plan.links[contact.link], from > to, now, wire_bytes)
+        let link = &self.plan.links[contact.link];
+        if !link.shares_air {
+            return contact.pass(link, from > to, now, wire_bytes);
+        }
+        let free_s = self.air.free_s(from, to, contact.link, now);
+        let passage = contact.pass(link, from > to, free_s, wire_bytes);
+        let sent_s = contact.free_s[usize::from(from > to)].min(contact.closes_s);
+        if passage.busy_s > 0.0 {
+            let start_s = sent_s - passage.busy_s;
+            self.air.occupy(from, to, contact.link, start_s, sent_s);
+        }
+        passage
     }
 
     /// Phone `phone` goes off: what it had not sent yet no longer keeps its links busy.
     pub fn silence(&mut self, phone: u32, now: Seconds) {
+        self.air.silence(phone, now);
         for (&(low, high), contacts) in &mut self.open {
             if phone == low || phone == high {
                 let way = usize::from(phone == high);
@@ -95,7 +112,14 @@ impl Contacts {
             let Some(contacts) = self.open.get_mut(&pair) else {
                 continue;
             };
-            contacts.retain(|contact| contact.closes_s > now);
+            let (air, links) = (&mut self.air, &self.plan.links);
+            contacts.retain(|contact| {
+                let stays = contact.closes_s > now;
+                if !stays && links[contact.link].shares_air {
+                    air.close(pair.0, pair.1, contact.link);
+                }
+                stays
+            });
             if contacts.is_empty() {
                 self.open.remove(&pair);
             }
@@ -113,6 +137,9 @@ impl Contacts {
             closes_s,
             free_s: [0.0; 2],
         };
+        if plan.links[link].shares_air {
+            self.air.open(pair.0, pair.1, link);
+        }
         self.open.entry(pair).or_default().push_back(contact);
         self.closings.push(closes_s, pair);
         self.next += 1;

@@ -390,6 +390,8 @@ pub struct ProximityLink {
     pub setup_s: Seconds,
     /// Probability that an IP packet is lost.
     pub loss_ratio: f64,
+    /// Whether a phone sends only while it hears no other on such a link.
+    pub shares_air: bool,
 }
 
 /// A time in which one access network carries nothing.

@@ -363,6 +363,7 @@ pub const BLE: ProximityLink = ProximityLink {
     latency_s: 0.5,
     setup_s: 2.0,
     loss_ratio: 0.0,
+    shares_air: false,
 };
 
 /// A linear congruential generator (Numerical Recipes); only its upper bits are any good.

@@ -9,5 +9,6 @@ mod queues;
 mod radio_states;
 mod rates;
 mod reach;
+mod shared_air;
 mod sockets;
 mod wifi;

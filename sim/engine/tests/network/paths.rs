@@ -34,6 +34,7 @@ fn link(rate_bytes_per_s: f64, latency_s: f64) -> ProximityLink {
         latency_s,
         setup_s: 0.0,
         loss_ratio: 0.0,
+        shares_air: false,
     }
 }
 

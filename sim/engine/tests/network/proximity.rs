@@ -112,6 +112,7 @@ fn every_datagram_ends_where_a_model_of_single_bytes_says() {
         latency_s: 0.25,
         setup_s: 1.0,
         loss_ratio: 0.0,
+        shares_air: false,
     };
     let mut of = contacts(&[link], &[(0.0, 60.0, 0)]);
     let mut next_free = BTreeMap::from([(0, 1024), (1, 1024)]);

@@ -180,6 +180,7 @@ fn what_was_sent_in_a_contact_is_lost_if_its_receiver_was_off_meanwhile() {
         latency_s: 2.0,
         setup_s: 0.0,
         loss_ratio: 0.0,
+        shares_air: false,
     };
     meet(&mut plan, 0.0, 50.0, link);
     arrive(&mut plan, 1.0, 0, 1);
