@@ -137,6 +137,8 @@ def _churn(law: AnyChurn | AlwaysOn) -> str:
         return f"{law['file']} from {law['origin_s']:g} s on"
     if law["kind"] == "law":
         return law["name"]
+    if law["kind"] == "android":
+        return "android, exempt" if law["exempt"] else f"android, bucket {law['bucket']}"
     return f"session {_length(law['session'])}; gap {_length(law['gap'])}"
 
 

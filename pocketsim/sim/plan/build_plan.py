@@ -18,6 +18,7 @@ from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
 from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import (
+    android,
     arrivals,
     compute,
     contact_law,
@@ -75,9 +76,10 @@ def build_plan(
     implementation = _implementation(resolved, name)
     operations = _operations(resolved, name)
     own = _own(resolved, files or {})
-    changes = _churn(resolved, name, people, own)
     near = _near(resolved, name, placed, own)
     workload, made = _happenings(resolved, name, placed, (drawn, implementation), files or {}, near)
+    rows = android.asked(workload, resolved.get("foreground"))
+    changes = _churn(resolved, name, people, own, rows)
     if "foreground" in resolved:
         changes = foreground.opened(
             resolved["foreground"],
@@ -247,9 +249,11 @@ def _outages(resolved: Resolved) -> list[plan.Outage]:
     ]
 
 
-def _churn(resolved: Resolved, name: str, people: Population, own: PresenceTables) -> Transitions:
+def _churn(
+    resolved: Resolved, name: str, people: Population, own: PresenceTables, rows: android.Asked
+) -> Transitions:
     """Return the transitions of all phones but the tokens' authority, which is a server."""
-    lanes = Lanes(resolved["run"]["seed"], f"{name}/churn")
+    streams = Streams(resolved["run"]["seed"], f"{name}/churn")
     duration_s = resolved["run"]["duration_s"]
     comes = people.role != ROLES.index("authority")
     found = []
@@ -258,25 +262,34 @@ def _churn(resolved: Resolved, name: str, people: Population, own: PresenceTable
             phones = np.flatnonzero(people.group == number)
             comes[phones] = False
             table = own.get(f"devices[{number}].churn.file")
-            changes = _changes(group["churn"], table, lanes, people.lane[phones], duration_s)
+            lane, asked = people.lane[phones], rows.among(phones)
+            changes = _changes(group["churn"], table, (streams, lane), duration_s, asked)
             found.append(replace(changes, phone=phones[changes.phone]))
     table = own.get("churn.file")
     # A scenario's file numbers all phones, and says nothing of those that do not come here.
     phones = np.flatnonzero(comes) if table is None else np.arange(comes.size)
-    changes = _changes(resolved["churn"], table, lanes, people.lane[phones], duration_s)
+    lane, asked = people.lane[phones], rows.among(phones)
+    changes = _changes(resolved["churn"], table, (streams, lane), duration_s, asked)
     return together([*found, replace(changes, phone=phones[changes.phone])])
 
 
 def _changes(
     law: given.AnyChurn | given.AlwaysOn | None,
     table: Table | None,
-    lanes: Lanes,
-    lane: npt.NDArray[np.uint64],
+    drawn: tuple[Streams, npt.NDArray[np.uint64]],
     duration_s: float,
+    asked: android.Asked,
 ) -> Transitions:
-    """Return the transitions of phones by one law, in which they are counted from 0."""
+    """Return the transitions of phones by one law, in which they are counted from 0.
+
+    What they draw comes from the streams and the lanes in `drawn`.
+    """
     if law is None or law["kind"] == "none":
         return together([])
+    streams, lane = drawn
+    if law["kind"] == "android":
+        return android.drawn(law, streams, lane, duration_s, asked)
+    lanes = Lanes(streams.seed, streams.name)
     if law["kind"] == "drawn":
         return transitions(law, lanes, lane, duration_s)
     if law["kind"] == "law":

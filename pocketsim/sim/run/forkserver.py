@@ -143,7 +143,7 @@ def load_for(asked: Mapping[str, Any]) -> None:
 
 def _draws_by_laws(resolved: Resolved) -> bool:
     churn = [resolved["churn"], *(group.get("churn") for group in resolved["devices"])]
-    is_drawn = any(law is not None and law["kind"] == "drawn" for law in churn)
+    is_drawn = any(law is not None and law["kind"] not in ("file", "none") for law in churn)
     return is_drawn or resolved["run"]["draw"] == "posterior"
 
 

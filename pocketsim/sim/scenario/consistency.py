@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.scenario import (
+    android,
     contacts,
     core,
     custom_protocol,
@@ -46,6 +47,7 @@ def check(scenario: Scenario, path: Path) -> None:
     mobility.check(scenario, path)
     contacts.check(scenario, path)
     foreground.check(scenario, path)
+    android.check(scenario, path)
     nats.check(scenario, path)
     core.check(scenario, path)
     if scenario.workload.start >= scenario.run.duration:

@@ -10,13 +10,16 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import android
 from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.town import Contacts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.lengths import Lengths
 
 
 def check(scenario: Scenario, path: Path) -> None:
@@ -24,16 +27,21 @@ def check(scenario: Scenario, path: Path) -> None:
     if isinstance(scenario.contacts, Contacts):
         duration = scenario.contacts.duration
         _check_not_instant(path, "contacts.duration", {"shortest": duration.shortest})
-    if isinstance(scenario.churn, Churn):
-        _check_churn(path, "churn", scenario.churn)
-    for number, group in enumerate(scenario.devices):
-        if isinstance(group.churn, Churn):
-            _check_churn(path, f"devices[{number}].churn", group.churn)
+    laws: dict[str, object] = {"churn": scenario.churn}
+    laws |= {
+        f"devices[{number}].churn": group.churn for number, group in enumerate(scenario.devices)
+    }
+    for place, churn in laws.items():
+        if isinstance(churn, Churn):
+            _check_lengths(path, place, {"session": churn.session, "gap": churn.gap})
+    for place, law in android.laws(scenario).items():
+        for key, episodes in law.episodes().items():
+            _check_lengths(path, f"{place}.{key}", {"length": episodes.length})
 
 
-def _check_churn(path: Path, churn_place: str, churn: Churn) -> None:
-    for part, law in (("session", churn.session), ("gap", churn.gap)):
-        place = f"{churn_place}.{part}"
+def _check_lengths(path: Path, section: str, laws: Mapping[str, Lengths]) -> None:
+    for part, law in laws.items():
+        place = f"{section}.{part}"
         middle, middle_s = law.middle_s
         _check_not_instant(path, place, {middle: middle_s, "longest": law.longest})
         if law.longest is not None and law.log_share_below(law.longest) < _NEVER:

@@ -23,6 +23,9 @@ def _have_mean_one(hours: list[float]) -> list[float]:
 
 Hours = Annotated[list[Weight], Field(min_length=24, max_length=24), AfterValidator(_have_mean_one)]
 """Rate in each hour of the day over its mean."""
+_Likelihood = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+Day = Annotated[list[_Likelihood], Field(min_length=24, max_length=24)]
+"""A weight for each hour of the day."""
 
 
 def add_up(shares: list[float]) -> bool:

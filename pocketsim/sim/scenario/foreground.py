@@ -12,7 +12,7 @@ from pydantic import Field
 
 from pocketsim.sim.base.documents import Duration, Section, written
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.churn import Lengths
+from pocketsim.sim.scenario.lengths import Lengths
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import mobility, walks
+from pocketsim.sim.scenario import android, mobility, walks
 from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
@@ -124,6 +124,11 @@ def _check_transitions(scenario: Scenario, path: Path) -> None:
         expected = 2 * group.count * scenario.run.duration / math.fsum(means_s.values())
         shorter = min(means_s, key=lambda part: means_s[part])
         check_count((path, f"{place}.{shorter}"), "transitions", expected)
+    for place, law in android.laws(scenario).items():
+        phones = scenario.phone_count()
+        for key, episodes in law.episodes().items():
+            drawn = episodes.per_day * phones * (1 + scenario.run.duration / _DAY_S)
+            check_count((path, f"{place}.{key}.per_day"), "episodes", drawn)
 
 
 def _check_moves(scenario: Scenario, path: Path) -> None:
@@ -163,3 +168,4 @@ A limit chosen by us: over a thousand times what the largest shipped scenario as
 """
 _WITHIN = 0.9  # a suggestion is of two digits
 _HOUR_S = 3600.0
+_DAY_S = 86_400.0

@@ -21,8 +21,8 @@ from pocketsim.sim.base.documents import (
     written,
 )
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario.churn import Lengths
 from pocketsim.sim.scenario.fields import Ratio, Sigma, add_up
+from pocketsim.sim.scenario.lengths import Lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

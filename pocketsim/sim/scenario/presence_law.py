@@ -14,8 +14,8 @@ from pocketsim.sim.base import documents
 from pocketsim.sim.base.documents import Section
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
-from pocketsim.sim.scenario.fields import Ratio
-from pocketsim.sim.scenario.presence_summary import Day, PresenceSummary, Within
+from pocketsim.sim.scenario.fields import Day, Ratio
+from pocketsim.sim.scenario.presence_summary import PresenceSummary, Within
 from pocketsim.sim.scenario.quantile_table import QuantileTable
 
 if TYPE_CHECKING:

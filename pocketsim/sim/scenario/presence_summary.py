@@ -11,11 +11,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pocketsim.sim.base.documents import Section
-from pocketsim.sim.scenario.fields import Ratio
+from pocketsim.sim.scenario.fields import Day, Ratio
 from pocketsim.sim.scenario.quantile_table import QuantileTable
 
-Speed = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
-Day = Annotated[list[Speed], Field(min_length=24, max_length=24)]
 Within = Annotated[float, Field(ge=0.1, le=1, allow_inf_nan=False)]
 
 

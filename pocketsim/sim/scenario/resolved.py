@@ -358,6 +358,32 @@ class ChurnFile(TypedDict):
     digest: str
 
 
+class Episodes(TypedDict):
+    """What comes now and then by hours of the day."""
+
+    per_day: float
+    spread: float
+    length: Lengths
+    hours: list[float]
+
+
+class AndroidChurn(TypedDict):
+    """Phones that are on when Android lets an app use the network in the background."""
+
+    kind: Literal["android"]
+    time_of_day_s: float
+    exempt: bool
+    bucket: str
+    used_before_s: float
+    maintenance_s: float
+    pre_idle_s: float
+    small_battery: bool
+    push_s: float
+    screen: Episodes
+    charging: Episodes
+    motion: Episodes
+
+
 class Foreground(TypedDict):
     """Apps that people have open around what they ask for."""
 
@@ -366,7 +392,7 @@ class Foreground(TypedDict):
     whose: Literal["asker", "both"]
 
 
-AnyChurn = Churn | ChurnFile | ChurnLaw
+AnyChurn = Churn | ChurnFile | ChurnLaw | AndroidChurn
 
 
 class AlwaysOn(TypedDict):

@@ -192,10 +192,13 @@ def test_parquet_that_is_cut_or_none_is_refused(folder, kept):
         ("churn.files=churn.csv", "--set: churn.files: unknown key (did you mean file?)"),
         (
             "churn.kind=fil",
-            "--set: churn.kind: must be one of drawn, file, law, not 'fil' (did you",
+            "--set: churn.kind: must be one of drawn, file, law, android, not 'fil' (did you",
         ),
         ("churn.origin=1", "--set: churn.origin: '1' has no unit"),
-        ("churn={kind='none'}", "--set: churn.kind: must be one of drawn, file, law, not 'none'"),
+        (
+            "churn={kind='none'}",
+            "--set: churn.kind: must be one of drawn, file, law, android, not 'none'",
+        ),
         ("churn.file=['churn.csv']", "--set: churn.file: must be text, not ['churn.csv']"),
         ("contacts.file=contacts.dat", "--set: contacts.links: is required"),
         (

@@ -14,6 +14,8 @@ from pocketsim.sim.devices import (
     transport_sections,
 )
 from pocketsim.sim.scenario import (
+    android,
+    charging,
     churn,
     compute,
     contact_law,
@@ -22,6 +24,8 @@ from pocketsim.sim.scenario import (
     custom_protocol,
     document,
     energy,
+    foreground,
+    lengths,
     network,
     radio_states,
     resolved,
@@ -60,7 +64,10 @@ SAME_NAMES = {
     (core, resolved): ("Core",),
     (radio_states, resolved): ("States", "PowerSave"),
     (varying_links, resolved): ("RateFile", "Interruption"),
-    (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
+    (lengths, resolved): ("Weibull", "Lognormal"),
+    (churn, resolved): ("Churn", "ChurnFile", "AlwaysOn"),
+    (android, resolved): ("AndroidChurn",),
+    (foreground, resolved): ("Foreground",),
     (contacts, resolved): ("ContactsFile",),
     (walks, resolved): ("RandomWaypoint", "LevyWalk"),
     (contact_law, resolved): ("ContactsLaw", "ContactLaw", "Meets"),
@@ -85,6 +92,7 @@ PAIRS = [
         for (models, typed), names in SAME_NAMES.items()
         for name in names
     ),
+    *((kind, resolved.Episodes) for kind in (android.Screen, android.Motion, charging.Charging)),
     (custom_protocol.CustomOperation, contents.ScaledCost),
     (profile.Profile, contents.Contents),
     (implementation.Implementation, contents.ImplementationContents),
