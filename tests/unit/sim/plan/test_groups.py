@@ -44,7 +44,7 @@ MISTAKES = [
         'kind = "none"',
         'kind = "non"',
         "devices[1].churn.kind",
-        "one of drawn, file, law, none",
+        "one of drawn, file, law, android, none",
         "none",
     ),
     ('{ kind = "none" }', '{ file = "c.csv" }', "devices[1].churn.file", "no such file", None),
