@@ -114,7 +114,7 @@ def test_in_time_the_measured_means_are_those_of_the_facts():
     assert found == pytest.approx([3.4, 5.4, 8.5, 11.0], rel=0.01)
 
 
-@pytest.mark.parametrize("name", ["scale/1k_churn", "tokens/market", "tokens/outage"])
+@pytest.mark.parametrize("name", ["scale/1k", "tokens/market", "tokens/outage"])
 def test_shipped_lte_loses_as_much_as_was_measured_in_bursts_as_long(root, name):
     (resolved, *_) = resolve(load(root / f"pocketsim/scenarios/{name}.toml"))
     lte = resolved.resolved["network"]["access"]["lte"]

@@ -101,7 +101,7 @@ def test_blocks_and_timelines_are_the_same_again(root, tmp_path, monkeypatch):
     for hash_seed, jobs in (("1", 1), ("2", 2)):
         monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
         out = tmp_path / hash_seed
-        (run,) = runner.run(root / "pocketsim/scenarios/scale/1k_churn.toml", settings, out, jobs)
+        (run,) = runner.run(root / "tests/support/1k_churn.toml", settings, out, jobs)
         export.export(run, None, out / "a.pftrace", repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}
         assert set(kept) == {*rundir.FILES, rundir.BLOCKS, rundir.TIMELINE}

@@ -163,7 +163,7 @@ def test_a_thousand_phones_with_churn(root, tmp_path):
     """The scenario as it stands, over every transport, through the runner and its files."""
     every = Path(__file__).parents[1] / "support/every_transport.toml"
     overrides = [f"implementation={every}", f"transport.mode={json.dumps(MODES)}"]
-    scenario = root / "pocketsim/scenarios" / "scale" / "1k_churn.toml"
+    scenario = root / "tests/support/1k_churn.toml"
     directories = runner.run(scenario, overrides, tmp_path / "runs")
     assert len(directories) == len(MODES)
     for directory in directories:

@@ -111,7 +111,7 @@ def test_no_small_plan_loses_a_proposal_in_silence_or_twice(plan):
 
 @pytest.fixture
 def town(root):
-    return root / "pocketsim/scenarios/scale/1k_churn.toml"
+    return root / "tests/support/1k_churn.toml"
 
 
 def test_the_same_seed_gives_the_same_bytes_and_the_ledger_the_same_fates(town, tmp_path):
@@ -134,8 +134,8 @@ def test_the_same_seed_gives_the_same_bytes_and_the_ledger_the_same_fates(town, 
     assert before["stored"] < found["counts"]["stored"]
 
 
-def test_a_mistake_ends_with_2_and_writes_nothing(cli, tmp_path):
-    done = cli("run", "1k_churn", "--set", ASKED[0], "--out", "runs")
+def test_a_mistake_ends_with_2_and_writes_nothing(cli, town, tmp_path):
+    done = cli("run", town, "--set", ASKED[0], "--out", "runs")
     assert done.returncode == 2
     assert "protocol.retries.first_wait: is required" in done.stderr
     assert "Traceback" not in done.stderr

@@ -47,11 +47,11 @@ def cheated(scenarios, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def traded(scenarios, tmp_path_factory):
+def traded(root, tmp_path_factory):
     """Return two repetitions of trades both ways among phones that come and go."""
     out = tmp_path_factory.mktemp("traded")
     settings = [*BLOCKS, "run.duration=20s", "run.repetitions=2", "devices[1].count=100"]
-    (run,) = runner.run(scenarios / "scale/1k_churn.toml", settings, out, jobs=2)
+    (run,) = runner.run(root / "tests/support/1k_churn.toml", settings, out, jobs=2)
     return run
 
 

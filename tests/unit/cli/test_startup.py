@@ -105,14 +105,14 @@ print(*sys.modules, file=sys.stderr)
         ("udp_100b", [], False),
         ("udp_100b", ["run.repetitions=3"], True),
         ("udp_100b", ["run.draw=posterior"], True),
-        ("1k_churn", ["devices[1].count=20"], True),
+        ("tests/support/1k_churn.toml", ["devices[1].count=20"], True),
     ],
 )
 def test_a_child_loads_what_its_job_needs_before_it_forks(
     root, tmp_path, name, overrides, has_scipy
 ):
     asked = ["run.repetitions=1", "run.duration=2s", *overrides]
-    document = load(document_file(name, "scenario"), asked)
+    document = load(document_file(root / name if name.endswith(".toml") else name, "scenario"), asked)
     resolved = resolve(document)[0].resolved
     jobs = [
         {

@@ -15,7 +15,7 @@ from pocketsim.sim.plan.build_plan import build_plan
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory):
+def mixed(root, tmp_path_factory):
     changes = {
         "run.duration": "20s",
         "run.repetitions": 2,
@@ -24,7 +24,8 @@ def mixed(tmp_path_factory):
         "devices[0].count": 30,
         "devices[1].count": 20,
     }
-    return ps.run("1k_churn", changes, out=tmp_path_factory.mktemp("runs"), progress=False)[0]
+    scenario, out = root / "tests/support/1k_churn.toml", tmp_path_factory.mktemp("runs")
+    return ps.run(scenario, changes, out=out, progress=False)[0]
 
 
 @pytest.mark.engine

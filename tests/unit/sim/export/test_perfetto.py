@@ -306,7 +306,7 @@ def test_a_run_comes_out_whole(root, tmp_path):
     from pocketsim.sim.run import results, runner
 
     settings = ["run.duration=20s", "run.repetitions=1", "devices[1].count=50", "output.trace=work"]
-    (made,) = runner.run(root / "pocketsim/scenarios/scale/1k_churn.toml", settings, tmp_path)
+    (made,) = runner.run(root / "tests/support/1k_churn.toml", settings, tmp_path)
     done = CliRunner().invoke(app, ["export", str(made), "-o", str(tmp_path / "a.pftrace")])
     assert done.exit_code == 0
     trace = Trace()

@@ -25,8 +25,13 @@ CHANGES = {
 }
 
 
-def test_without_anything_else_the_square_of_availability_is_stored(tmp_path):
-    (run,) = ps.run("1k_churn", CHANGES, out=tmp_path, progress=False)
+@pytest.fixture
+def churning(root):
+    return root / "tests/support/1k_churn.toml"
+
+
+def test_without_anything_else_the_square_of_availability_is_stored(churning, tmp_path):
+    (run,) = ps.run(churning, CHANGES, out=tmp_path, progress=False)
     found = {name: run.metrics["metrics"][name] for name in presence.METRICS}
     stored, baseline = (
         found[name]["values"] for name in ("stored_of_asked_ratio", "both_on_baseline_ratio")
@@ -39,10 +44,10 @@ def test_without_anything_else_the_square_of_availability_is_stored(tmp_path):
     assert found["asked_count"]["value"] == pytest.approx(60 * 0.2 * 1200, rel=0.02)
 
 
-def test_who_opens_the_app_sends_all_that_is_asked_for(tmp_path):
+def test_who_opens_the_app_sends_all_that_is_asked_for(churning, tmp_path):
     stay = {"distribution": "lognormal", "median": "40s", "sigma": 1.5}
     changes = {**CHANGES, "run.repetitions": 1, "foreground": {"stay": stay}}
-    (run,) = ps.run("1k_churn", changes, out=tmp_path, progress=False)
+    (run,) = ps.run(churning, changes, out=tmp_path, progress=False)
     metrics = run.metrics["metrics"]
     assert metrics["asked_count"]["value"] == metrics["send_count"]["value"]
     assert metrics["on_ratio"]["value"] > 0.9  # who is asked twelve times a minute is always on

@@ -47,7 +47,7 @@ laws = st.one_of(
 
 @pytest.fixture(scope="module")
 def town(root):
-    return root / "pocketsim/scenarios/scale/1k_churn.toml"
+    return root / "tests/support/1k_churn.toml"
 
 
 def churn(path, session, gap):

@@ -68,7 +68,7 @@ def test_numbers_without_one_stand_as_they_are(network):
 
 
 def resolved(root, *overrides):
-    path = root / "pocketsim/scenarios/scale/1k_churn.toml"
+    path = root / "tests/support/1k_churn.toml"
     settings = ["devices[0].count=6", "devices[1].count=4", *overrides]
     return resolve(load(path, settings))[0].resolved
 

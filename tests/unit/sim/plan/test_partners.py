@@ -351,7 +351,7 @@ def test_a_phone_added_last_to_a_scale_free_graph_reshuffles_nothing(shipped):
 
 def test_the_version_of_networkx_is_part_of_such_runs_alone(root, shipped):
     along = resolve(load(shipped))[0].resolved
-    alone = resolve(load(root / "pocketsim/scenarios/scale/1k_churn.toml"))[0].resolved
+    alone = resolve(load(root / "tests/support/1k_churn.toml"))[0].resolved
     assert along["versions"]["networkx"] == nx.__version__
     assert "networkx" not in alone["versions"]
     assert alone["workload"]["partners"] is None

@@ -25,7 +25,7 @@ from support.who_is_on import is_on
 @pytest.fixture
 def town(root):
     def resolved(*overrides):
-        path = root / "pocketsim/scenarios/scale/1k_churn.toml"
+        path = root / "tests/support/1k_churn.toml"
         settings = ["devices[0].count=60", "devices[1].count=40", *overrides]
         return resolve(load(path, settings))[0].resolved
 
@@ -364,7 +364,7 @@ def test_another_process_builds_the_same_plan(root, hash_seed):
         "from pocketsim.sim.scenario.load import load;"
         "from pocketsim.sim.scenario.resolve import resolve;"
         "from pocketsim.sim.scenario.resolved import canonical_json;"
-        "r=resolve(load('pocketsim/scenarios/scale/1k_churn.toml'))[0].resolved;"
+        "r=resolve(load('tests/support/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"
         "print(hashlib.sha256(plan.encode()).hexdigest())"
     )
@@ -376,7 +376,7 @@ def test_another_process_builds_the_same_plan(root, hash_seed):
         text=True,
         check=True,
     )
-    resolved = resolve(load(root / "pocketsim/scenarios/scale/1k_churn.toml"))[0].resolved
+    resolved = resolve(load(root / "tests/support/1k_churn.toml"))[0].resolved
     assert done.stdout.strip() == plain(build_plan(resolved, 3))
 
 

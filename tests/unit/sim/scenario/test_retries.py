@@ -27,7 +27,7 @@ while_off = { value = "lost", basis = "published", source = "its code" }
 
 @pytest.fixture
 def town(root):
-    return root / "pocketsim/scenarios/scale/1k_churn.toml"
+    return root / "tests/support/1k_churn.toml"
 
 
 @pytest.fixture
