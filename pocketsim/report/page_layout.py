@@ -2,7 +2,7 @@
 
 Here it is only arranged. The answer is made in `report.answer`, what is said of trades in `trades`.
 Charts are in `rates`, `latency`, `grids`, `fates` and `towns`, tables in `energy`, `expected`,
-`provenance`, `fates`, `towns` and `verdicts`; what tells runs apart is in `points`.
+`provenance`, `fates`, `towns` and `verdicts`, days in `day`; what tells runs apart is in `points`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from markupsafe import Markup
 from pocketsim.report.answer import comparison, opening
 from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.charts import grids
+from pocketsim.report.day import charts, packing
+from pocketsim.report.day import section as day
 from pocketsim.report.html.page import Page, folded, markup
 from pocketsim.report.runs import choice, round_trips
 from pocketsim.report.runs.asked import BY_RULE, Asked
-from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades
+from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades, run_names
 from pocketsim.report.sections import (
     energy,
     expected,
@@ -68,6 +70,7 @@ def arranged(
     _grids(page, [run for run in others if run not in plain], of_study)
     _fates(page, [run for run in others if is_of_trades(run)])
     _presence(page, [run for run in runs if presence.has_any(run)])
+    _day(page, [run for run in runs if day.has_any(run)])
     _reach(page, [run for run in runs if reach.has_any(run)])
     _energy(page, [run for run in runs if energy.has_any(run)])
     _simulated(page, runs)
@@ -144,6 +147,26 @@ def _presence(page: Page, runs: Sequence[Run]) -> None:
     for group in by_scenario(runs).values():
         page.add(markup("<h3>{}</h3>", group[0].title))
         page.add(presence.asked_table(group))
+
+
+def _day(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("day", "The day")
+    groups = by_scenario(runs).values()
+    maps = [group[0] for group in groups if day.has_map(group[0])]
+    for group in groups:
+        run, parts = group[0], day.events(group[0])
+        page.add(markup("<h3>{}</h3>", run.title))
+        page.paragraph(day.whose(run, run_names(group)[0], len(group)))
+        if run in maps:
+            budget_bytes = packing.BUDGET_BYTES // len(maps)
+            page.add(day.map_html(run, parts, 1 + maps.index(run), budget_bytes))
+        else:
+            page.paragraph(day.in_words(run))
+        page.figures(charts.charts(run, parts))
+    if maps:
+        page.add(day.script())
 
 
 def _reach(page: Page, runs: Sequence[Run]) -> None:

@@ -28,7 +28,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
     height_px = _FRAME_PX + sum(_BAR_PX * (1 + name.count("<br>")) for name in names)
     # What the axis shows, the caption says: on a narrow screen the legend needs its place.
     chart = theme.figure("", "", height_px)
-    for fate, colour in _colours(_fates(runs)).items():
+    for fate in _fates(runs):
         counts = [_counts(run).get(fate, 0) for run in runs]
         sent = [run.metrics["counts"]["sent"] for run in runs]
         if any(counts):
@@ -43,8 +43,8 @@ def chart(runs: Sequence[Run]) -> go.Figure:
                 ],
                 textposition="none",
                 orientation="h",
-                name=_WORDS.get(fate, f"lost: {fate}").replace("_", " "),
-                marker_color=colour,
+                name=words(fate),
+                marker_color=colour(fate),
             )
     chart.update_layout(barmode="stack", bargap=0.3)
     chart.update_layout(legend={"traceorder": "normal"}, showlegend=True)
@@ -78,7 +78,7 @@ def metrics_table(runs: Sequence[Run]) -> Markup:
 
 def _counts(run: Run) -> dict[str, int]:
     counts = run.metrics["counts"]
-    found = {_STORED: counts["stored"], _IN_FLIGHT: counts["in_flight"]}
+    found = {STORED: counts["stored"], IN_FLIGHT: counts["in_flight"]}
     for reason, count in counts["lost"].items():
         cause = cause_of(reason)
         found[cause] = found.get(cause, 0) + count
@@ -95,20 +95,25 @@ def cause_of(reason: str) -> str:
     return _CAUSES.get(reason, reason)
 
 
+def words(fate: str) -> str:
+    """Return what to call a fate: stored, in flight, or the cause of a loss."""
+    return _WORDS.get(fate, f"lost: {fate}").replace("_", " ")
+
+
+def colour(fate: str) -> str:
+    """Return the colour of a fate, the same in every chart."""
+    known = {STORED: theme.GOOD, IN_FLIGHT: theme.SEND, **_LOST}
+    return known.get(fate, theme.NEUTRAL)
+
+
 def _fates(runs: Sequence[Run]) -> list[str]:
     """Return stored, in flight, and every cause of losses, the most frequent first."""
     lost: dict[str, int] = {}
     for run in runs:
         for fate, count in _counts(run).items():
-            if fate not in {_STORED, _IN_FLIGHT}:
+            if fate not in {STORED, IN_FLIGHT}:
                 lost[fate] = lost.get(fate, 0) + count
-    return [_STORED, _IN_FLIGHT, *sorted(lost, key=lambda reason: (-lost[reason], reason))]
-
-
-def _colours(fates: Sequence[str]) -> dict[str, str]:
-    """Return the colour of each fate, the same in every chart."""
-    known = {_STORED: theme.GOOD, _IN_FLIGHT: theme.SEND, **_LOST}
-    return {fate: known.get(fate, theme.NEUTRAL) for fate in fates}
+    return [STORED, IN_FLIGHT, *sorted(lost, key=lambda reason: (-lost[reason], reason))]
 
 
 def _counted(count: int, sent: int) -> str:
@@ -143,8 +148,8 @@ METRICS = {
     "mb_per_phone_day": "MB of a phone and day",
 }
 _NONE = "\N{EN DASH}"
-_STORED, _IN_FLIGHT = "stored", "in flight"
-_WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
+STORED, IN_FLIGHT = "stored", "in flight"
+_WORDS = {STORED: "stored", IN_FLIGHT: "in flight at the end"}
 _UNREACHABLE = "receiver off or unreachable"
 _CAUSES = {
     "receiver_off": _UNREACHABLE,

@@ -135,6 +135,20 @@ class Reach(TypedDict):
     pairs: list[float] | None
 
 
+class Day(TypedDict):
+    """The day of the plan of one repetition in bins of `bin_s`, the last of which may be shorter.
+
+    Shares are of the phones, and means over the time of a bin. `asked_count` is None where nobody
+    asks, but a program sends in a loop.
+    """
+
+    bin_s: float
+    on_share: list[float]
+    reachable_share: list[float]
+    reachable_share_by_access: dict[str, list[float]]
+    asked_count: list[int] | None
+
+
 class EngineOutput(TypedDict):
     """What the engine tells of one repetition beside its trace; empty where nothing was told.
 
@@ -144,7 +158,7 @@ class EngineOutput(TypedDict):
     those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom functions
     made of its rows, None for what is undefined, `ledger` what its rows come to where they were not
     kept, `reach` by what phones reached each other where that is limited, `on_ratio` the share of
-    the time that phones were to be on, where they come and go.
+    the time that phones were to be on, where they come and go, `day` the same by bins of time.
     """
 
     counters: Mapping[str, int]
@@ -157,6 +171,7 @@ class EngineOutput(TypedDict):
     ledger: NotRequired[AggregateSummary]
     reach: NotRequired[Reach]
     on_ratio: NotRequired[float]
+    day: NotRequired[Day]
 
 
 NOTHING: EngineOutput = {

@@ -113,6 +113,7 @@ def measure(
             _metrics(names(resolved), rows, _kinds(resolved), resolved["run"]["seed"]), resolved
         ),
         **_spent(outputs or [], resolved),
+        **_days(outputs or []),
         **beside,
     }
 
@@ -294,6 +295,12 @@ def _spent(outputs: Sequence[EngineOutput], resolved: Resolved) -> dict[str, Any
         ],
     }
     return found | {name: _by_name(every) for name, every in spent.items() if any(every)}
+
+
+def _days(outputs: Sequence[EngineOutput]) -> dict[str, Any]:
+    """Return the day of each repetition, where all told it."""
+    days = [said["day"] for said in outputs if "day" in said]
+    return {"day": days} if days and len(days) == len(outputs) else {}
 
 
 def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:

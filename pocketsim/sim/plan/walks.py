@@ -54,7 +54,7 @@ def drawn(
     duration_s: float,
 ) -> plan.Proximity:
     """Return the contacts of all phones but the tokens' authority, with their kinds of link."""
-    phones, walking = _who(devices, people)
+    phones, walking = who(devices, people)
     way = waypoints(law, streams, people.lane[phones], walking, duration_s)
     one, other, begin_s, end_s = met(way, law["range_m"], duration_s)
     columns = (phones[one], phones[other], begin_s, end_s)
@@ -229,7 +229,7 @@ def _two(lanes: Lanes, lane: Lane, draw: int) -> Floats:
     return np.stack([lanes.uniform(lane, draw), lanes.uniform(lane, draw + 1)])
 
 
-def _who(
+def who(
     devices: Sequence[given.Group], people: Population
 ) -> tuple[Indices, npt.NDArray[np.bool_]]:
     """Return the phones that have a place, and which of them walk."""

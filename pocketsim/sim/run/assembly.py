@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
-from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, read, summary_path
+from pocketsim.sim.run.job import (
+    keepers,
+    keeps_events,
+    kept,
+    kept_path,
+    parquet_path,
+    read,
+    summary_path,
+)
 from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS, PHONES
 from pocketsim.sim.scenario.resolved import identity, streams_number
 from pocketsim.sim.trace import fields, histograms, tables
@@ -53,7 +61,8 @@ def assemble(work: Assembly) -> None:
     if work["only_metrics"]:
         return
     for name in kept(resolved["output"]):
-        parts = [kept_path(aside, number, name) for number in range(len(summaries))]
+        numbers = keepers(name, len(summaries))
+        parts = [kept_path(aside, number, name) for number in numbers]
         tables.join(parts, aside / f"{name}.parquet")
         for path in parts:
             path.unlink()

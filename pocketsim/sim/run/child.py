@@ -30,10 +30,10 @@ from pocketsim.sim.base.errors import (
     ScenarioError,
     room_for,
 )
-from pocketsim.sim.plan import nats
+from pocketsim.sim.plan import day, nats, whereabouts
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.churn import on_ratio
-from pocketsim.sim.run import custom_library, custom_objects
+from pocketsim.sim.run import custom_library, custom_objects, map_table
 from pocketsim.sim.run.children import (
     COMMAND,
     EXIT_NO_ROOM,
@@ -44,7 +44,9 @@ from pocketsim.sim.run.children import (
     environment,
 )
 from pocketsim.sim.run.job import (
+    MAP,
     Share,
+    keepers,
     keeps_events,
     kept,
     kept_path,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from pocketsim.sim.base.engine_output import Day
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.run.job import Job
 
@@ -140,12 +143,11 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         **_rows(job, result, parquet_path(directory, repetition)),
         **_reach(job, plan, result),
         **_on(job, plan),
+        **_day(job, plan),
     }
     for name in kept(job["resolved"]["output"]):
-        table = kept_path(directory, repetition, name)
-        with room_for(table):
-            made = _TABLES[name](result, repetition)
-            tables.write(fields.with_about(made, identity(job["resolved"])), table)
+        if repetition in keepers(name, repetition + 1):
+            _keep(job, plan, result, name, kept_path(directory, repetition, name))
     if plan["trace"]["tokens"]:
         summary["authority_key"] = result["tokens"]["authority"].hex()
     path = summary_path(directory, repetition)
@@ -196,6 +198,24 @@ def _on(job: Job, plan: Plan) -> dict[str, float]:
     if not comes_and_goes(job["resolved"]):
         return {}
     return {"on_ratio": on_ratio(plan)}
+
+
+def _day(job: Job, plan: Plan) -> dict[str, Day]:
+    """Return the day of the plan, where it is kept."""
+    return {"day": day.day(job["resolved"], plan)} if day.has_day(job["resolved"]) else {}
+
+
+def _keep(job: Job, plan: Plan, result: Any, name: str, path: Path) -> None:
+    """Write one of the tables that a run keeps beside its events."""
+    resolved, repetition = job["resolved"], job["repetition"]
+    about = identity(resolved)
+    if name == MAP:
+        found = whereabouts.drawn(resolved, plan, repetition, job.get("files", {}))
+        made, about = map_table.table(found, repetition), about | map_table.about(found)
+    else:
+        made = _TABLES[name](result, repetition)
+    with room_for(path):
+        tables.write(fields.with_about(made, about), path)
 
 
 def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:

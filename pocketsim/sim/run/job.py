@@ -126,8 +126,14 @@ def kept(output: Output) -> list[str]:
         "tokens": output["tokens"],
         "blocks": output["blocks"],
         "timeline": output["trace"] == "work",
+        MAP: output.get("map", False),
     }
     return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def keepers(name: str, repetitions: int) -> range:
+    """Return which repetitions leave the table of this name that `kept` has."""
+    return range(1) if name == MAP else range(repetitions)
 
 
 def kept_path(directory: Path, repetition: int, name: str) -> Path:
@@ -143,3 +149,7 @@ def summary_path(directory: Path, repetition: int) -> Path:
 def read(path: Path) -> Any:
     """Return the content of a JSON file that a child left."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+MAP = "map"
+"""The table of where phones are, which the first repetition of a run leaves."""

@@ -58,6 +58,7 @@ class Metrics(TypedDict):
     energy_j: NotRequired[dict[str, Estimate]]
     energy_by_network_j: NotRequired[dict[str, Estimate]]
     hourly: NotRequired[list[dict[str, list[float | None]]]]
+    day: NotRequired[list[dict[str, Any]]]
     quantile_error: NotRequired[float]
     counts: Fates
     fates: list[Fates]

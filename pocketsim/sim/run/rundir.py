@@ -31,6 +31,7 @@ FILES = (
     "log.txt",
 )
 TOKENS, BLOCKS, TIMELINE = "tokens.parquet", "blocks.parquet", "timeline.parquet"
+MAP = "map.parquet"
 """Beside `FILES` where the scenario asks for it."""
 PHONES = "phones.csv"
 """Beside `FILES` where files of the scenario call people by ids: who is which phone."""

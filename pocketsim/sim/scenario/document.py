@@ -260,6 +260,11 @@ class Output(Section):
         description="Whether the blocks that phones store are kept, byte for byte; takes "
         'crypto = "real".',
     )
+    map: bool = Field(
+        default=False,
+        description="Whether the places of the phones of the first repetition are kept, for the map"
+        ' of its report; takes phones that walk ([contacts] kind = "walk").',
+    )
     metrics: Annotated[list[Name], Field(max_length=100)] = Field(
         default=[],
         description="Functions that make a metric of each repetition: a file relative to the "

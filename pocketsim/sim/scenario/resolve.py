@@ -256,7 +256,10 @@ def _python(document: Document) -> dict[str, str]:
 def _output(document: Document) -> Output:
     named = [code for key, code in document.code.items() if key.startswith("output.metrics[")]
     found = [{"function": code.told, "digest": code.digest} for code in named]
-    return cast("Output", si.section(document.scenario.output, {"metrics": found}))
+    section = si.section(document.scenario.output, {"metrics": found})
+    if not section["map"]:
+        del section["map"]  # as of runs that were made before there were maps
+    return cast("Output", section)
 
 
 def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str, Shipped]]:

@@ -779,6 +779,7 @@ class Output(TypedDict):
     sample_ratio: float
     tokens: bool
     blocks: bool
+    map: NotRequired[bool]
     metrics: list[CustomMetric]
 
 

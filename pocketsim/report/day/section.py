@@ -1,0 +1,160 @@
+"""The section of a page about the day of a run: the map, its text alternative, and charts.
+
+A map shows the first repetition, and is there where the run kept one (`output.map`).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from pocketsim.report.charts import theme
+from pocketsim.report.day import charts, packing
+from pocketsim.report.html.page import markup, rendered
+from pocketsim.report.runs.run import is_of_trades
+from pocketsim.sim import trace
+from pocketsim.sim.run.rundir import EVENTS, MAP
+from pocketsim.sim.trace.columns import Columns, split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.report.runs.run import Run
+
+
+def has_any(run: Run) -> bool:
+    """Tell whether a run tells its day by bins of time."""
+    return "day" in run.metrics
+
+
+def has_map(run: Run) -> bool:
+    """Tell whether a run kept where its phones are."""
+    return (run.path / MAP).is_file()
+
+
+def events(run: Run) -> list[Columns] | None:
+    """Return what happened in each repetition of a run; None where no events are kept."""
+    path = run.path / EVENTS
+    if not path.is_file():
+        return None
+    return [Columns.of(part) for part in split(trace.read(path), run.metrics["repetitions"])]
+
+
+def whose(run: Run, name: str, several: int) -> str:
+    """Return whose day it is, in a sentence."""
+    place = f"the run “{name}”, the first of {several} runs" if several > 1 else "this run"
+    repetitions = run.metrics["repetitions"]
+    mean = f", means over its {repetitions} repetitions" if repetitions > 1 else ""
+    shown = " The map shows the first repetition." if has_map(run) else ""
+    return f"The charts are of {place}{mean}.{shown}"
+
+
+def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_bytes: int) -> Markup:
+    """Return the map of a run's first repetition, the `number`-th of the page, as HTML."""
+    import pyarrow.parquet as pq
+
+    sent = parts[0] if parts and is_of_trades(run) else None
+    whole = packing.drawing(pq.read_table(run.path / MAP), sent)
+    part, every, times = packing.fitted(whole, budget_bytes)
+    duration_s = run.resolved["run"]["duration_s"]
+    content = {
+        **packing.packed(part, duration_s),
+        "outages": _outages(run, part.networks),
+        "shows_s": _LINES_S if duration_s < _LONG_S else _LONG_LINES_S,
+        "classes": _classes(part.networks),
+        "layout": _layout(part).to_plotly_json()["layout"],
+        "config": {**theme.PLOT_OPTIONS, "displayModeBar": False},
+        "colours": {"failed": theme.BAD, "done": theme.GOOD, "open": theme.SEND},
+    }
+    # The end of a script would end the data.
+    text = json.dumps(content, sort_keys=True, allow_nan=False).replace("<", "\\u003c")
+    return rendered(
+        "map.html",
+        number=number,
+        caption=_caption(whole, content["shows_s"], (every, times), is_traded=sent is not None),
+        minutes=duration_s / 60,
+        content=Markup(text),
+        words=in_words(run),
+    )
+
+
+def script() -> Markup:
+    """Return what draws every map of a page, as HTML."""
+    source = (Path(__file__).parent / "map.js").read_text(encoding="utf-8")
+    return markup("<script>{}</script>", Markup(source))
+
+
+def in_words(run: Run) -> str:
+    """Return who was on by hour, in a sentence: what a map says to whom it cannot be shown."""
+    hours = charts.hourly(run)
+    said = [
+        f"{begin:g} to {end:.3g} h {100 * on:.3g} % ({100 * reachable:.3g} %)"
+        for begin, end, on, reachable in hours
+    ]
+    return (
+        f"Of the {run.phones} phones of the first repetition, this share was on, and in brackets "
+        f"reachable by an access network, by hours since the start: {', '.join(said)}."
+    )
+
+
+def _caption(
+    whole: packing.Drawing, shows_s: float, thinned: tuple[int, int], *, is_traded: bool
+) -> str:
+    every, times = thinned
+    said = [
+        "Positions are drawn from the scenario, not measured. A dot is a phone; a square a place "
+        "of one that stands, such as a shop or a stall."
+    ]
+    if is_traded:
+        said.append(f"A line joins the two phones of a trade of the last {_span(shows_s)}.")
+    if every > 1:
+        said.append(f"One phone in {every} of {whole.phones.size:,} is shown.")
+    if times > 1:
+        said.append(f"One trade in {times} is shown.")
+    return " ".join(said)
+
+
+def _span(seconds: float) -> str:
+    return "minute" if seconds == _MINUTE_S else f"{seconds / _MINUTE_S:g} minutes"
+
+
+def _outages(run: Run, networks: Sequence[str]) -> list[list[float]]:
+    """Return network, begin and end of outages; the network -1 is all of them."""
+    return [
+        [
+            networks.index(one["access"]) if one["access"] else -1,
+            one["start_s"],
+            one["end_s"],
+        ]
+        for one in run.resolved["outages"]
+        if one["access"] is None or one["access"] in networks
+    ]
+
+
+def _classes(networks: Sequence[str]) -> list[dict[str, str]]:
+    """Return name and colour of what a phone may be: reachable by each network, out, or off."""
+    colours = zip(networks, theme.colours(len(networks)), strict=True)
+    return [
+        *({"name": f"reachable by {name}", "colour": colour} for name, colour in colours),
+        {"name": "on, in an outage", "colour": _OUT_COLOUR},
+        {"name": "off", "colour": _OFF_COLOUR},
+    ]
+
+
+def _layout(part: packing.Drawing) -> Any:
+    chart = theme.figure("m", "m", _HEIGHT_PX)
+    margin_m = _MARGIN * max(part.width_m, part.height_m)
+    for update, most in ((chart.update_xaxes, part.width_m), (chart.update_yaxes, part.height_m)):
+        update(range=[-margin_m, most + margin_m], zeroline=False, constrain="domain")
+    chart.update_yaxes(scaleanchor="x")
+    chart.update_layout(hovermode="closest", dragmode="pan", showlegend=True, uirevision="map")
+    return chart
+
+
+_MINUTE_S = 60.0
+_LINES_S, _LONG_LINES_S, _LONG_S = 60.0, 300.0, 3 * 3600.0
+_OUT_COLOUR, _OFF_COLOUR = "#e69f00", "#a9b3bd"
+_HEIGHT_PX, _MARGIN = 560, 0.02
