@@ -44,6 +44,13 @@ def test_joules_and_mb_of_a_phone_and_day_are_those_of_the_run(found):
     assert mean["mb_per_phone_day"] * days == pytest.approx(carried_bytes / 1e6, rel=0.05)
 
 
+def test_core_seconds_of_a_phone_are_those_that_take_its_joules(found):
+    days, core_w = 39 * 2 / 24, 1.6
+    core_s = found["metrics"]["core_s_per_phone_day"]["mean"] * days
+    assert core_s * core_w == pytest.approx(found["energy_j"]["cpu"]["mean"])
+    assert 0 < core_s < sum(operation["mean"] for operation in found["cpu_s"].values())
+
+
 def test_joules_by_network_add_up_to_those_by_component(found):
     by_network = {name: one["mean"] for name, one in found["energy_by_network_j"].items()}
     for component, one in found["energy_j"].items():

@@ -116,6 +116,9 @@ _NAMES = {
     "energy_mj_per_transaction": "energy of a transaction",
     "energy_j_per_phone_day": "energy of a phone and day",
     "mb_per_phone_day": "data of a phone and day",
+    "core_s_per_phone_day": "core time of a phone and day",
+    "chain_bytes_per_phone_day": "growth of a chain in a day",
+    "stored_bytes_written_per_phone_day": "bytes that a phone writes in a day",
 }
 _UNITS = {
     "_mb_per_s_": " MB/s",

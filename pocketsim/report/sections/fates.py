@@ -146,6 +146,9 @@ METRICS = {
     "processing_ms_p50": "processing, median, ms",
     "stored_block_bytes_mean": "stored block, mean, B",
     "mb_per_phone_day": "MB of a phone and day",
+    "core_s_per_phone_day": "core seconds of a phone and day",
+    "chain_bytes_per_phone_day": "blocks stored of a phone and day, B",
+    "stored_bytes_written_per_phone_day": "written for them, B",
 }
 _NONE = "\N{EN DASH}"
 STORED, IN_FLIGHT = "stored", "in flight"

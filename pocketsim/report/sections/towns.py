@@ -202,7 +202,7 @@ METRICS = {
         *("payments_in_flight_ratio", "outage_completed_ratio"),
         *("payment_ms_p50", "payment_ms_p95"),
         *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
-        "mb_per_phone_day",
+        *("mb_per_phone_day", "core_s_per_phone_day"),
     ),
     "Tokens": ("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
     "Authority": (

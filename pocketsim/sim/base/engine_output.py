@@ -152,7 +152,8 @@ class Day(TypedDict):
 class EngineOutput(TypedDict):
     """What the engine tells of one repetition beside its trace; empty where nothing was told.
 
-    `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
+    `counters` by name, `cpu_s` core seconds by operation over all phones, `phone_cpu_s` those of
+    all phones but the tokens' authority, with what they forwarded, `kept_cents` what each
     token is worth that somebody signed over and kept, by serial, `energy_j` joules by component,
     `energy_by_part_j` the same by number of the access network or of the kind of link, `waits`
     those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom functions
@@ -163,6 +164,7 @@ class EngineOutput(TypedDict):
 
     counters: Mapping[str, int]
     cpu_s: Mapping[str, float]
+    phone_cpu_s: NotRequired[float]
     kept_cents: Mapping[str, int]
     energy_j: Mapping[str, float]
     energy_by_part_j: NotRequired[Mapping[str, Sequence[float]]]

@@ -11,7 +11,15 @@ import numpy as np
 
 from pocketsim.sim.base import custom_code
 from pocketsim.sim.base.custom_code import Mistake
-from pocketsim.sim.metrics import energy, family_metrics, per_phone, presence, queues, trades
+from pocketsim.sim.metrics import (
+    energy,
+    family_metrics,
+    per_phone,
+    presence,
+    queues,
+    storage,
+    trades,
+)
 from pocketsim.sim.trace.columns import Columns
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ def measure(events: pa.Table, resolved: Resolved, files: Mapping[str, str]) -> d
         *presence.names(resolved),
         *per_phone.names(resolved),
         *queues.names(resolved),
+        *storage.names(resolved),
     )
     taken = {*trades.OF_ALL, *family, *beside}
     for own, name in zip(asked, names(resolved), strict=True):

@@ -1,4 +1,4 @@
-"""What a run takes of each phone in a day: joules by cause, and MB over access networks.
+"""What a run takes of each phone in a day: core seconds, joules by cause, MB of access networks.
 
 Phones are all but the tokens' authority. A day is the run's duration, scaled up or down to 24 h:
 that is a day of a phone only if the run is as long as what it repeats. The engine adds joules up
@@ -35,21 +35,24 @@ ENERGY = {
         for cause, words in _CAUSES.items()
     },
 }
-DATA = {
+USE = {
+    "core_s_per_phone_day": Metric(
+        "s", "core seconds / phones / days", f"core seconds that the program computes, {_SCALED}"
+    ),
     "mb_per_phone_day": Metric(
         "MB",
         "bytes sent and received / phones / days / 10^6",
         f"sent and received over access networks, with all headers, {_SCALED}",
-    )
+    ),
 }
-METRICS = {**ENERGY, **DATA}
+METRICS = {**ENERGY, **USE}
 
 
 def names(resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run has: none where phones only compute, joules if priced."""
     if family_metrics.of(resolved).TRANSACTION is None:
         return ()
-    return tuple(DATA if resolved["energy"] is None else METRICS)
+    return tuple(USE if resolved["energy"] is None else METRICS)
 
 
 def measure(resolved: Resolved, said: EngineOutput) -> dict[str, float]:
@@ -65,6 +68,7 @@ def measure(resolved: Resolved, said: EngineOutput) -> dict[str, float]:
     found = {
         "energy_j_per_phone_day": total_j / days,
         **{f"{cause}_j_per_phone_day": energy_j.get(cause, math.nan) / days for cause in _CAUSES},
+        "core_s_per_phone_day": said.get("phone_cpu_s", math.nan) / days,
         "mb_per_phone_day": carried_bytes / _MB / days,
     }
     return {name: found[name] for name in known}

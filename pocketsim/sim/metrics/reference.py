@@ -14,6 +14,7 @@ from pocketsim.sim.metrics import (
     queues,
     reach,
     retries,
+    storage,
     town,
     town_definitions,
     trades,
@@ -32,6 +33,7 @@ TABLES = {
     "presence": presence.METRICS,
     "retries": retries.METRICS,
     "per_phone": per_phone.METRICS,
+    "storage": storage.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),
 }

@@ -47,6 +47,7 @@ from pocketsim.sim.metrics import (
     queues,
     reach,
     retries,
+    storage,
     trades,
 )
 from pocketsim.sim.metrics.family_metrics import traced_share
@@ -100,6 +101,7 @@ def measure(
         whole |= queues.measure(resolved, said["waits"])
         whole |= reach.measure(resolved, said.get("reach"))
         whole |= retries.measure(resolved, said)
+        whole |= storage.measure(resolved, said)
         rows.append(
             {**dict.fromkeys(custom_metrics.names(resolved), math.nan), **whole, **_own(said)}
         )
@@ -162,6 +164,7 @@ def names(resolved: Resolved) -> list[str]:
         *queues.names(resolved),
         *reach.names(resolved),
         *retries.names(resolved),
+        *storage.names(resolved),
         *custom_metrics.names(resolved),
     ]
 

@@ -22,6 +22,7 @@ from pocketsim.sim.scenario import (
     moves,
     nats,
     radio_states,
+    storage,
     varying_links,
 )
 from pocketsim.sim.scenario.document import FEWEST_PHONES
@@ -56,6 +57,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
+    storage.check(scenario, path)
     varying_links.check(scenario, path)
     duration_laws.check(scenario, path)
 

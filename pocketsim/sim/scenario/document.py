@@ -43,6 +43,7 @@ from pocketsim.sim.scenario.mobility import Days
 from pocketsim.sim.scenario.moves import Moves
 from pocketsim.sim.scenario.network import Network, Outage
 from pocketsim.sim.scenario.retries import Retries
+from pocketsim.sim.scenario.storage import Storage
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import CustomWorkload, Paced, Poisson, WorkloadTrace
@@ -342,6 +343,10 @@ class Scenario(Section):
     )
     output: Output = Field(default=written({}), description="What is kept; may be left out.")
     metrics: Metrics | None = Field(default=None, description="Further deadlines; absent: none.")
+    storage: Storage | None = Field(
+        default=None,
+        description="How phones keep what they store; absent: what they write is not counted.",
+    )
     energy: Energy | None = Field(
         default=None, description="What draws how much power; absent: energy is not accounted for."
     )

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         Protocol,
         Resolved,
         Run,
+        Storage,
         Transport,
         Walk,
         Workload,
@@ -128,6 +129,7 @@ class _Common(TypedDict):
     energy: Energy | None
     output: Output
     metrics: NotRequired[Metrics]
+    storage: NotRequired[Storage]
     operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
 
@@ -207,6 +209,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         found["mobility"] = cast("Days", si.section(scenario.mobility))
     if scenario.metrics is not None:
         found["metrics"] = cast("Metrics", si.section(scenario.metrics))
+    if scenario.storage is not None:
+        found["storage"] = cast("Storage", si.section(scenario.storage))
     if document.people:
         found["people"] = list(document.people)
     return found

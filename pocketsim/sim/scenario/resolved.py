@@ -789,6 +789,15 @@ class Metrics(TypedDict):
     deadlines_s: list[float]
 
 
+class Storage(TypedDict):
+    """What a phone writes when it stores a record."""
+
+    journal: Literal["wal", "truncate", "append"]
+    page_bytes: int
+    pages: int
+    checkpoint_pages: int
+
+
 class Resolved(TypedDict):
     """All that a run depends on; `continues` names the run whose chains go on here.
 
@@ -818,6 +827,7 @@ class Resolved(TypedDict):
     energy: Energy | None
     output: Output
     metrics: NotRequired[Metrics]
+    storage: NotRequired[Storage]
     operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
     continues: str | None

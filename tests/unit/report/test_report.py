@@ -23,7 +23,7 @@ from pocketsim.report.runs.run import as_series, load
 from pocketsim.report.sections import provenance, towns
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.devices.numbers import numbers, seconds
-from pocketsim.sim.metrics import energy
+from pocketsim.sim.metrics import energy, per_phone
 from pocketsim.sim.metrics import town as payments
 from support.towns import town_runs
 
@@ -307,7 +307,7 @@ def test_every_metric_of_a_town_has_a_meaning(town_dirs: list[Path]):
     known = [name for rows in towns.METRICS.values() for name in rows]
     (run, _) = load(town_dirs)
     priced = {**run.resolved, "energy": {}}
-    assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced), "mb_per_phone_day"])
+    assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced), *per_phone.USE])
 
 
 def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_path: Path):

@@ -202,6 +202,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("reasons", reasons)?;
     dict.set_item("counters", counters)?;
     dict.set_item("cpu_s", cpu_s)?;
+    dict.set_item("phone_cpu_s", result.trace.phone_cpu_s)?;
     dict.set_item("energy_j", result.energy_j.clone())?;
     dict.set_item("energy_by_part_j", result.energy_by_part_j.clone())?;
     dict.set_item("waits", waits_to_dict(py, result.waits.as_ref())?)?;

@@ -77,7 +77,7 @@ impl CpuWork {
         let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
             let cost = self.idle.paced(phone, work.0, hot, costs, now);
-            recorder.operate(work, cost);
+            recorder.operate(phone, work, cost);
             cost
         };
         let drawn = state.draw_work(at, operation, &self.costs, draw);
@@ -93,7 +93,7 @@ impl CpuWork {
         at: usize,
         (work, ratio): ((Priced, u32), f64),
     ) {
-        let cost = self.draw_wakeup(recorder, state, work, ratio);
+        let cost = self.draw_wakeup(recorder, (phone, state), work, ratio);
         self.occupy(context, recorder, (phone, state), at, (cost, 1));
     }
 
@@ -106,7 +106,7 @@ impl CpuWork {
         at: usize,
     ) {
         let work = (Operation::TimerInterrupt.into(), 0);
-        let cost = self.draw_wakeup(recorder, state, work, 1.0);
+        let cost = self.draw_wakeup(recorder, (phone, state), work, 1.0);
         self.occupy_as(
             context,
             recorder,
@@ -175,12 +175,12 @@ impl CpuWork {
     fn draw_wakeup<A: Application, T: Transport<A::Block>>(
         &self,
         recorder: &mut Recorder,
-        state: &mut Phone<A, T>,
+        (phone, state): (u32, &mut Phone<A, T>),
         work: (Priced, u32),
         ratio: f64,
     ) -> Cost {
         let cost = state.draw_wake(work, ratio, &self.costs);
-        recorder.operate(work, cost);
+        recorder.operate(phone, work, cost);
         cost
     }
 

@@ -102,8 +102,12 @@ impl Recorder {
     }
 
     /// An operation on some bytes is part of the work that a lane begins.
-    pub(crate) fn operate(&mut self, work: (Priced, u32), cost: Cost) {
+    pub(crate) fn operate(&mut self, phone: u32, work: (Priced, u32), cost: Cost) {
         self.trace.spend(work.0, cost.cpu_s);
+        if work.0 == Operation::Store.into() && self.authority != Some(phone) {
+            self.trace.count(Tally::PhoneRecordsStored);
+            self.trace.add(Tally::PhoneBytesStored, work.1);
+        }
         if let Some(timeline) = &mut self.trace.timeline {
             timeline.draw(work, cost);
         }
@@ -160,6 +164,9 @@ impl Recorder {
 
     /// `phone` computes.
     pub(crate) fn compute(&mut self, phone: u32, cpu_s: Seconds) {
+        if self.authority != Some(phone) {
+            self.trace.phone_cpu_s += cpu_s;
+        }
         if let Some(energy) = &mut self.energy {
             energy.compute(phone, cpu_s);
         }
@@ -306,6 +313,7 @@ impl Recorder {
         for (&operation, &cpu_s) in Operation::ALL.iter().zip(&counts.cpu_s) {
             self.trace.spend(operation, cpu_s);
         }
+        self.trace.phone_cpu_s += counts.phone_cpu_s;
     }
 
     /// The run ends.
@@ -331,7 +339,9 @@ pub(crate) struct Reckoned {
     pub(crate) bytes: f64,
     /// Bytes that phones other than the tokens' authority would have sent or received.
     pub(crate) phone_bytes: f64,
-    /// Core seconds, by operation.
+    /// Core seconds of these phones.
+    pub(crate) phone_cpu_s: Seconds,
+    /// Core seconds of all, by operation.
     pub(crate) cpu_s: [Seconds; Operation::ALL.len()],
 }
 

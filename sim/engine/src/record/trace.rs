@@ -77,6 +77,10 @@ named_enum! {
         /// Bytes that phones, but for the tokens' authority, sent or received over access networks,
         /// with all headers.
         PhoneAccessBytes = "phone_access_bytes",
+        /// Records that such phones began to store, each in a commit of its own.
+        PhoneRecordsStored = "phone_records_stored",
+        /// Their bytes.
+        PhoneBytesStored = "phone_bytes_stored",
     }
 }
 
@@ -89,6 +93,8 @@ pub struct Trace {
     pub timeline: Option<Timeline>,
     /// What rows come to, instead of them; only where the plan asks for it.
     pub aggregates: Option<Box<Aggregates>>,
+    /// Core seconds of phones, but for the tokens' authority, with what they forwarded.
+    pub phone_cpu_s: Seconds,
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
@@ -118,6 +124,7 @@ impl Trace {
             columns: Columns::default(),
             timeline: (options.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
             aggregates: (options.mode == "metrics").then(aggregates),
+            phone_cpu_s: 0.0,
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],

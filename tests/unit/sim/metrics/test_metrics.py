@@ -23,6 +23,7 @@ from pocketsim.sim.metrics import (
     custom_protocol,
     per_phone,
     queues,
+    storage,
     town,
     trades,
     transfers,
@@ -109,7 +110,7 @@ def test_two_transactions_by_hand():
             "stored_block_bytes_max": 664,
             "stalled_run_ratio": 0,
             "partial_run_ratio": 1,
-            **dict.fromkeys((*queues.METRICS, *per_phone.DATA)),  # nobody told
+            **dict.fromkeys((*queues.METRICS, *per_phone.USE, *storage.CHAIN)),  # nobody told
         }
     )
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}

@@ -22,6 +22,7 @@ PARTS_J = {
 SAID = NOTHING | {
     "energy_j": {component: sum(parts) for component, parts in PARTS_J.items()},
     "energy_by_part_j": PARTS_J,
+    "phone_cpu_s": 0.9,
     "counters": {"phone_access_bytes": 3_000_000, "send": 2},
 }
 RADIO = {"active_w": 1.0}
@@ -67,6 +68,7 @@ def test_joules_and_mb_are_of_a_phone_that_is_no_authority_and_of_24_hours():
             "access_active_j_per_phone_day": 9.0 / 2.25,
             "access_tail_j_per_phone_day": 70.0 / 2.25,
             "access_promotion_j_per_phone_day": 15.0 / 2.25,
+            "core_s_per_phone_day": 0.9 / 2.25,
             "mb_per_phone_day": 3.0 / 2.25,
         }
     )
@@ -81,7 +83,7 @@ def test_a_run_twice_as_long_with_the_same_joules_has_half_of_them_a_day():
 def test_mb_need_no_prices_and_what_computes_has_no_network():
     resolved = town()
     resolved["energy"] = None
-    assert list(per_phone.measure(resolved, SAID)) == ["mb_per_phone_day"]
+    assert list(per_phone.measure(resolved, SAID)) == ["core_s_per_phone_day", "mb_per_phone_day"]
     assert per_phone.measure(town(kind="compute"), SAID) == {}
 
 

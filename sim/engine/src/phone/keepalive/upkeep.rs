@@ -132,8 +132,8 @@ impl Upkeeps {
         for &(bytes, count) in &upkeep.sent {
             let count = count as f64;
             self.count(phones, bytes, count, count);
-            self.operate(upkeep.sending, costs[0], bytes, count);
-            self.operate(upkeep.receiving, costs[1], bytes, count);
+            self.operate(phones[0], (upkeep.sending, costs[0]), bytes, count);
+            self.operate(phones[1], (upkeep.receiving, costs[1]), bytes, count);
         }
         if upkeep.varied_s > 0.0 {
             self.add_varied(upkeep, phones, costs);
@@ -152,8 +152,13 @@ impl Upkeeps {
         let sent: Vec<_> = habit.sent(side, upkeep.varied_s).collect();
         for (bytes, count) in sent {
             self.count(phones, bytes, count, count * ratio);
-            self.operate(upkeep.sending, costs[0], bytes, count);
-            self.operate(upkeep.receiving, costs[1], bytes, count * ratio);
+            self.operate(phones[0], (upkeep.sending, costs[0]), bytes, count);
+            self.operate(
+                phones[1],
+                (upkeep.receiving, costs[1]),
+                bytes,
+                count * ratio,
+            );
         }
     }
 
@@ -208,10 +213,19 @@ impl Upkeeps {
         }
     }
 
-    fn operate(&mut self, operations: &[Operation], costs: &CostTable, bytes: u32, count: f64) {
+    fn operate(
+        &mut self,
+        phone: u32,
+        (operations, costs): (&[Operation], &CostTable),
+        bytes: u32,
+        count: f64,
+    ) {
         for &operation in operations {
-            let cost = costs.mean(operation, bytes);
-            self.counts.cpu_s[operation as usize] += count * cost.cpu_s;
+            let cpu_s = count * costs.mean(operation, bytes).cpu_s;
+            self.counts.cpu_s[operation as usize] += cpu_s;
+            if self.authority != Some(phone) {
+                self.counts.phone_cpu_s += cpu_s;
+            }
         }
     }
 }
