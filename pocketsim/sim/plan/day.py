@@ -44,7 +44,7 @@ class AccessChanges:
 
 def has_day(resolved: Resolved) -> bool:
     """Tell whether the day of a run is kept: its phones come and go, move, or are on a map."""
-    moves = any("moves" in group for group in resolved["devices"])
+    moves = "mobility" in resolved or any("moves" in group for group in resolved["devices"])
     return comes_and_goes(resolved) or moves or resolved["output"].get("map", False)
 
 

@@ -1,8 +1,9 @@
 """Where phones are over a repetition, as it is drawn: for a map, and not for the engine.
 
-Whoever draws places (today `walks`) draws them again here, from the same streams, so that two
-phones in contact by the plan are in range of each other on the map. What deliberately does not live
-here: how a map looks, and how a table of it is stored (`sim.trace.places`).
+Whoever draws places (`walks`, `days`) draws them again here, from the same streams, so that two
+phones in contact by the plan are in range of each other, or at one place, on the map. What
+deliberately does not live here: how a map looks, and how a table of it is stored
+(`sim.trace.places`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pocketsim.sim.base.streams import Streams
-from pocketsim.sim.plan import day, walks
+from pocketsim.sim.plan import day, placement, walks
 from pocketsim.sim.plan.population import ROLES, populate
+from pocketsim.sim.plan.stays import KINDS
 from pocketsim.sim.plan.walks import Waypoints
 from pocketsim.sim.scenario.resolved import streams_number
 
@@ -26,12 +28,16 @@ if TYPE_CHECKING:
     from pocketsim.sim.plan.day import AccessChanges
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.plan.population import Indices
+    from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)
 class Places:
-    """Places that have a name, as columns of one length: `kind` is "shop" or "stand"."""
+    """Places that have a name, as columns of one length.
+
+    `kind` is "home", "work", "shop" or "stand".
+    """
 
     kind: tuple[str, ...]
     x_m: Floats
@@ -56,34 +62,51 @@ class Whereabouts:
 
 
 def drawn(
-    resolved: Resolved, whole: Plan, repetition: int, _files: Mapping[str, str]
+    resolved: Resolved, whole: Plan, repetition: int, files: Mapping[str, str]
 ) -> Whereabouts:
     """Return the whereabouts of a repetition, counted from 0, whose plan is `whole`.
 
     Raises ValueError for a scenario without places, which none with `output.map` is.
     """
     law = resolved["contacts"]
-    if law is None or law["kind"] != "walk":
-        raise ValueError("phones without places are on no map")
     name = f"repetition/{streams_number(resolved['run'], repetition)}"
-    duration_s = resolved["run"]["duration_s"]
-    people = populate(resolved, name)
-    phones, walking = walks.who(resolved["devices"], people)
-    streams = Streams(resolved["run"]["seed"], name)
-    way = walks.waypoints(law, streams, people.lane[phones], walking, duration_s)
-    stands = np.flatnonzero(~walking[way.phone])
-    is_shop = people.role[phones[way.phone[stands]]] == ROLES.index("shop")
+    area: given.Days | given.Walk
+    if "mobility" in resolved:
+        area = resolved["mobility"]
+        way, places = _of_days(resolved, name, files)
+    elif law is not None and law["kind"] == "walk":
+        area = law
+        way, places = _of_walks(resolved, law, name)
+    else:
+        raise ValueError("phones without places are on no map")
     return Whereabouts(
-        waypoints=until(_numbered(way, phones), duration_s),
-        places=Places(
-            tuple(np.where(is_shop, "shop", "stand").tolist()), way.x_m[stands], way.y_m[stands]
-        ),
+        waypoints=until(way, resolved["run"]["duration_s"]),
+        places=places,
         transitions=day.on_changes(whole),
         access=day.access_changes(whole),
         networks=tuple(sorted(resolved["network"]["access"])),
-        width_m=law["width_m"],
-        height_m=law["height_m"],
+        width_m=area["width_m"],
+        height_m=area["height_m"],
     )
+
+
+def _of_days(resolved: Resolved, name: str, files: Mapping[str, str]) -> tuple[Waypoints, Places]:
+    lived = placement.placed(resolved, name, files).lived
+    assert lived is not None, "persons have days"
+    places = lived.stays.places
+    kinds = tuple(KINDS[kind] for kind in places.kind)
+    return lived.stays.waypoints(), Places(kinds, places.x_m, places.y_m)
+
+
+def _of_walks(resolved: Resolved, law: given.Walk, name: str) -> tuple[Waypoints, Places]:
+    people, run = populate(resolved, name), resolved["run"]
+    phones, walking = walks.who(resolved["devices"], people)
+    streams = Streams(run["seed"], name)
+    way = walks.waypoints(law, streams, people.lane[phones], walking, run["duration_s"])
+    stands = np.flatnonzero(~walking[way.phone])
+    is_shop = people.role[phones[way.phone[stands]]] == ROLES.index("shop")
+    kinds = tuple(np.where(is_shop, "shop", "stand").tolist())
+    return _numbered(way, phones), Places(kinds, way.x_m[stands], way.y_m[stands])
 
 
 def until(way: Waypoints, end_s: float) -> Waypoints:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def table(found: Whereabouts, repetition: int) -> pa.Table:
     """Return the rows of map.parquet for the whereabouts of one repetition."""
     way, spots, changes, access = found.waypoints, found.places, found.transitions, found.access
-    names = [*found.networks, *sorted(set(spots.kind))]
+    # A network may be called as places are.
+    names = list(dict.fromkeys([*found.networks, *sorted(set(spots.kind))]))
     spot_names = np.array([names.index(kind) for kind in spots.kind], dtype=np.int64)
     nobody = np.full(len(spots.kind), -1)
     parts = [

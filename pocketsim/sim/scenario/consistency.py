@@ -203,8 +203,9 @@ def _check_output(scenario: Scenario, path: Path) -> None:
             raise ScenarioError(path, "protocol.crypto", reason, "real")
     if output.trace == "metrics":
         _check_ledger(scenario, path)
-    if output.map and (scenario.contacts is None or scenario.contacts.kind != "walk"):
-        reason = "phones have no places; those that walk do"
+    walk = scenario.contacts is not None and scenario.contacts.kind == "walk"
+    if output.map and not walk and scenario.mobility is None:
+        reason = "phones have no places; those of people with days, and those that walk, do"
         raise ScenarioError(path, "output.map", reason, '[contacts] kind = "walk"')
 
 

@@ -35,7 +35,9 @@ COLUMNS = {
     "x_m": Column("float64", "m", "of waypoints and places: how far to the right; null for others"),
     "y_m": Column("float64", "m", "of waypoints and places: how far up; null for others"),
     "name": Column(
-        "text", "", "of a place shop or stand, of access the network; null for other rows"
+        "text",
+        "",
+        "of a place home, work, shop or stand, of access the network; null for other rows",
     ),
 }
 """Its columns, in their order."""

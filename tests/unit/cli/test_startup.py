@@ -112,7 +112,9 @@ def test_a_child_loads_what_its_job_needs_before_it_forks(
     root, tmp_path, name, overrides, has_scipy
 ):
     asked = ["run.repetitions=1", "run.duration=2s", *overrides]
-    document = load(document_file(root / name if name.endswith(".toml") else name, "scenario"), asked)
+    document = load(
+        document_file(root / name if name.endswith(".toml") else name, "scenario"), asked
+    )
     resolved = resolve(document)[0].resolved
     jobs = [
         {
