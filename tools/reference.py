@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim import trace
 from pocketsim.sim.metrics import reference
-from pocketsim.sim.trace import blocks, final_tokens, histograms, timeline
+from pocketsim.sim.trace import blocks, final_tokens, histograms, places, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +42,7 @@ def text() -> str:
         "columns": columns(trace.COLUMNS),
         "histograms": columns(histograms.COLUMNS),
         "spans": columns(timeline.COLUMNS),
+        "places": columns(places.COLUMNS),
         "tokens": columns(final_tokens.COLUMNS),
         "blocks": columns(blocks.COLUMNS),
         "kinds": table(("kind", "when"), named(contract, "EventKind")),

@@ -16,7 +16,7 @@ from pocketsim.report.answer.limits import UNPROBED
 from pocketsim.report.charts import grids
 from pocketsim.report.day import charts, packing
 from pocketsim.report.day import section as day
-from pocketsim.report.html.page import Page, folded, markup
+from pocketsim.report.html.page import Page, folded, markup, script
 from pocketsim.report.runs import choice, round_trips
 from pocketsim.report.runs.asked import BY_RULE, Asked
 from pocketsim.report.runs.run import Run, as_series, by_scenario, is_of_trades, run_names
@@ -166,7 +166,7 @@ def _day(page: Page, runs: Sequence[Run]) -> None:
             page.paragraph(day.in_words(run))
         page.figures(charts.charts(run, parts))
     if maps:
-        page.add(day.script())
+        page.add(script("map.js"))
 
 
 def _reach(page: Page, runs: Sequence[Run]) -> None:

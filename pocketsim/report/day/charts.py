@@ -14,6 +14,7 @@ from pocketsim.report.charts import theme
 from pocketsim.report.runs.run import is_of_trades
 from pocketsim.report.sections import fates as fate_words
 from pocketsim.sim.metrics import fates
+from pocketsim.sim.metrics.family_metrics import traced_share
 from pocketsim.sim.plan.day import SHORT_S, edges_s
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def _on(run: Run) -> go.Figure:
                 line={"color": colour, "width": 1},
             )
     on = (100 * _mean([day["on_share"] for day in days])).tolist()
-    line = {"color": theme.INK, "dash": "dot"}
-    chart.add_scatter(x=middles, y=on, mode="lines+markers", name="on", line=line)
+    line = {"color": theme.FAINT, "dash": "dot"}
+    chart.add_scatter(x=middles, y=on, mode="lines", name="on", line=line)
     chart.update_yaxes(range=[0, 103])
     return chart
 
@@ -89,8 +90,8 @@ def _asked(run: Run, parts: Sequence[Columns] | None) -> go.Figure:
                 marker={"color": fate_words.colour(fate), "line": {"width": 0}},
             )
     asked = _mean([day["asked_count"] for day in run.metrics["day"]]).tolist()
-    line = {"color": theme.INK, "dash": "dot"}
-    chart.add_scatter(x=middles, y=asked, mode="lines+markers", name="asked for", line=line)
+    line = {"color": theme.FAINT, "dash": "dot"}
+    chart.add_scatter(x=middles, y=asked, mode="lines", name="asked for", line=line)
     chart.update_layout(barmode="stack", bargap=0)
     theme.make_room(chart)
     return chart
@@ -111,12 +112,14 @@ def _outcomes(run: Run, parts: Sequence[Columns]) -> dict[str, Floats]:
         }
         for reason, some in several.items():
             time_s = sent.time_s[first[np.searchsorted(message, some)]]
-            count = np.histogram(time_s, bins_s)[0] / run.metrics["traced_share"] / len(parts)
+            count = (
+                np.histogram(time_s, bins_s)[0] / traced_share(run.resolved["output"]) / len(parts)
+            )
             fate = fate_words.cause_of(reason)
             found[fate] = found.get(fate, np.zeros(count.size)) + count
-    some = {fate: count for fate, count in found.items() if count.any()}
+    known = {fate: count for fate, count in found.items() if count.any()}
     first_of = {fate_words.STORED: 0, fate_words.IN_FLIGHT: 1}
-    return dict(sorted(some.items(), key=lambda one: (first_of.get(one[0], 2), -one[1].sum())))
+    return dict(sorted(known.items(), key=lambda one: (first_of.get(one[0], 2), -one[1].sum())))
 
 
 def _chart(run: Run, y_title: str) -> tuple[go.Figure, list[float]]:
@@ -142,10 +145,10 @@ def _mean(rows: Sequence[Sequence[float]]) -> Floats:
 
 _HOUR_S = 3600.0
 _ON = (
-    "mean over the time of each bin, as planned. A phone is reachable while it is on and its access "
-    "network is in no outage; NATs and interruptions are not in it"
+    "mean over the time of each bin, as planned. A phone is reachable while it is on and its "
+    "access network is in no outage; NATs and interruptions are not in it"
 )
 _ASKED = (
-    "by the bin in which it was sent. What lies between the bars and the line was not sent: a phone "
-    "was off"
+    "by the bin in which it was sent. What lies between the bars and the line was not sent: a "
+    "phone was off"
 )

@@ -32,7 +32,6 @@ STEPS = 65_535
 BUDGET_BYTES = 2_000_000
 """Of a map, before base64 makes a third more of it: with plotly's source a page is below 8 MB."""
 TRADES_MAX = 50_000
-FATES = ("failed", "done", "under way at the end")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,10 @@ class Steps:
 
 @dataclass(frozen=True)
 class Trades:
-    """What was sent from whom to whom, in order of time; `fate` is the place in `FATES`."""
+    """What was sent from whom to whom, in order of time.
+
+    `fate` is 0 for failed, 1 for done, 2 for under way at the end.
+    """
 
     time_s: Floats
     one: Indices
@@ -125,8 +127,10 @@ def fitted(found: Drawing, budget_bytes: int) -> tuple[Drawing, int, int]:
     known = np.isin(trades.one, part.phones) & np.isin(trades.other, part.phones)
     times = max(1, -(-int(known.sum()) // TRADES_MAX))
     rows = np.flatnonzero(known)[::times]
-    columns = (trades.time_s, trades.one, trades.other, trades.fate)
-    return replace(part, trades=Trades(*(column[rows] for column in columns))), every, times
+    kept_trades = Trades(
+        trades.time_s[rows], trades.one[rows], trades.other[rows], trades.fate[rows]
+    )
+    return replace(part, trades=kept_trades), every, times
 
 
 def packed(found: Drawing, duration_s: float) -> dict[str, Any]:

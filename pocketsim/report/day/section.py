@@ -6,21 +6,21 @@ A map shows the first repetition, and is there where the run kept one (`output.m
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from markupsafe import Markup
 
 from pocketsim.report.charts import theme
 from pocketsim.report.day import charts, packing
-from pocketsim.report.html.page import markup, rendered
+from pocketsim.report.html.page import rendered
 from pocketsim.report.runs.run import is_of_trades
 from pocketsim.sim import trace
+from pocketsim.sim.metrics import per_phone
 from pocketsim.sim.run.rundir import EVENTS, MAP
 from pocketsim.sim.trace.columns import Columns, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from markupsafe import Markup
 
     from pocketsim.report.runs.run import Run
 
@@ -64,10 +64,13 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
         **packing.packed(part, duration_s),
         "outages": _outages(run, part.networks),
         "shows_s": _LINES_S if duration_s < _LONG_S else _LONG_LINES_S,
-        "classes": _classes(part.networks),
+        "classes": _classes(run, part),
         "layout": _layout(part).to_plotly_json()["layout"],
         "config": {**theme.PLOT_OPTIONS, "displayModeBar": False},
-        "colours": {"failed": theme.BAD, "done": theme.GOOD, "open": theme.SEND},
+        "fates": [
+            {"name": name, "colour": colour}
+            for name, colour in zip(_FATES, (theme.BAD, theme.GOOD, theme.SEND), strict=True)
+        ],
     }
     # The end of a script would end the data.
     text = json.dumps(content, sort_keys=True, allow_nan=False).replace("<", "\\u003c")
@@ -76,27 +79,22 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
         number=number,
         caption=_caption(whole, content["shows_s"], (every, times), is_traded=sent is not None),
         minutes=duration_s / 60,
-        content=Markup(text),
+        content=text,
         words=in_words(run),
     )
-
-
-def script() -> Markup:
-    """Return what draws every map of a page, as HTML."""
-    source = (Path(__file__).parent / "map.js").read_text(encoding="utf-8")
-    return markup("<script>{}</script>", Markup(source))
 
 
 def in_words(run: Run) -> str:
     """Return who was on by hour, in a sentence: what a map says to whom it cannot be shown."""
     hours = charts.hourly(run)
     said = [
-        f"{begin:g} to {end:.3g} h {100 * on:.3g} % ({100 * reachable:.3g} %)"
+        f"{begin:g} to {end:.3g} h {100 * on:.0f} % ({100 * reachable:.0f} %)"
         for begin, end, on, reachable in hours
     ]
     return (
-        f"Of the {run.phones} phones of the first repetition, this share was on, and in brackets "
-        f"reachable by an access network, by hours since the start: {', '.join(said)}."
+        f"Of the {per_phone.phones(run.resolved):,} phones of the first repetition, this share "
+        "was on, and in brackets reachable by an access network, by hours since the start: "
+        f"{', '.join(said)}."
     )
 
 
@@ -105,8 +103,8 @@ def _caption(
 ) -> str:
     every, times = thinned
     said = [
-        "Positions are drawn from the scenario, not measured. A dot is a phone; a square a place "
-        "of one that stands, such as a shop or a stall."
+        "Positions are drawn from the scenario, not measured.",
+        "A dot is a phone; a square is the place of one that stands, such as a shop or a stall.",
     ]
     if is_traded:
         said.append(f"A line joins the two phones of a trade of the last {_span(shows_s)}.")
@@ -134,13 +132,28 @@ def _outages(run: Run, networks: Sequence[str]) -> list[list[float]]:
     ]
 
 
-def _classes(networks: Sequence[str]) -> list[dict[str, str]]:
-    """Return name and colour of what a phone may be: reachable by each network, out, or off."""
-    colours = zip(networks, theme.colours(len(networks)), strict=True)
+def _classes(run: Run, part: packing.Drawing) -> list[dict[str, Any]]:
+    """Return name and colour of what a phone may be: reachable by each network, out, or off.
+
+    What no phone of the run ever is `occurs` not.
+    """
+    states, day = set(part.states.values[0].tolist()), run.metrics["day"][0]
+    colours = zip(part.networks, theme.colours(len(part.networks)), strict=True)
     return [
-        *({"name": f"reachable by {name}", "colour": colour} for name, colour in colours),
-        {"name": "on, in an outage", "colour": _OUT_COLOUR},
-        {"name": "off", "colour": _OFF_COLOUR},
+        *(
+            {
+                "name": f"reachable by {name}",
+                "colour": colour,
+                "occurs": any(day["reachable_share_by_access"][name]),
+            }
+            for name, colour in colours
+        ),
+        {
+            "name": "on, in an outage",
+            "colour": _OUT_COLOUR,
+            "occurs": bool(run.resolved["outages"]),
+        },
+        {"name": "off", "colour": _OFF_COLOUR, "occurs": 0 in states},
     ]
 
 
@@ -148,13 +161,16 @@ def _layout(part: packing.Drawing) -> Any:
     chart = theme.figure("m", "m", _HEIGHT_PX)
     margin_m = _MARGIN * max(part.width_m, part.height_m)
     for update, most in ((chart.update_xaxes, part.width_m), (chart.update_yaxes, part.height_m)):
-        update(range=[-margin_m, most + margin_m], zeroline=False, constrain="domain")
+        # Margins that fit themselves would be measured again for each picture.
+        update(range=[-margin_m, most + margin_m], zeroline=False, automargin=False)
+        update(constrain="domain")
     chart.update_yaxes(scaleanchor="x")
     chart.update_layout(hovermode="closest", dragmode="pan", showlegend=True, uirevision="map")
     return chart
 
 
+_FATES = ("trade that failed", "trade that is done", "trade under way at the end")
 _MINUTE_S = 60.0
 _LINES_S, _LONG_LINES_S, _LONG_S = 60.0, 300.0, 3 * 3600.0
 _OUT_COLOUR, _OFF_COLOUR = "#e69f00", "#a9b3bd"
-_HEIGHT_PX, _MARGIN = 560, 0.02
+_HEIGHT_PX, _MARGIN = 540, 0.02

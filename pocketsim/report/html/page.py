@@ -104,6 +104,11 @@ def style() -> str:
     return (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
+def script(name: str) -> Markup:
+    """Return a script of this folder as an element of a page."""
+    return Markup(f"<script>{(Path(__file__).parent / name).read_text(encoding='utf-8')}</script>")
+
+
 def rendered(template: str, **content: Any) -> Markup:
     """Return what a template of this folder makes of some content."""
     return Markup(templates().get_template(template).render(content))

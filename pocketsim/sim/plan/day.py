@@ -1,5 +1,4 @@
-"""The day of a plan in bins of time: which share of phones is on, by what it is reachable, what is
-asked for.
+"""The day of a plan in bins of time: who is on, who is reachable by what, what is asked for.
 
 A phone is reachable by its access network while it is on and the network is in no outage.
 Interruptions of links, and whom NATs let in, are not in it. Shares are of the time of a bin, over
@@ -64,8 +63,8 @@ def day(resolved: Resolved, whole: Plan) -> Day:
     duration_s, workload = whole["duration_s"], whole["workload"]
     bins_s = edges_s(duration_s)
     names = sorted(resolved["network"]["access"])
-    phone, access, begin_s, end_s = _stays(whole)
-    time_s = _phone_seconds(whole, len(names), bins_s, (access, begin_s, end_s))
+    stays = _stays(whole)
+    time_s = _phone_seconds(whole, len(names), bins_s, stays)
     phones = np.count_nonzero(~_is_authority(whole))
     on, reachable = time_s / (phones * np.diff(bins_s))
     asked = None
@@ -108,8 +107,8 @@ def access_changes(whole: Plan) -> AccessChanges:
     )
 
 
-def _stays(whole: Plan) -> tuple[Indices, Indices, Floats, Floats]:
-    """Return phone, network, begin and end of every time in which a phone is on one network."""
+def _stays(whole: Plan) -> tuple[Indices, Floats, Floats]:
+    """Return network, begin and end of every time in which a phone is on one network."""
     changes, networks = on_changes(whole), access_changes(whole)
     unknown = np.full(changes.time_s.size, -1)
     time_s = np.concatenate([networks.time_s, changes.time_s])
@@ -124,7 +123,7 @@ def _stays(whole: Plan) -> tuple[Indices, Indices, Floats, Floats]:
     is_last = np.append(phone[1:] != phone[:-1], True)
     end_s = np.where(is_last, whole["duration_s"], np.append(time_s[1:], 0.0))
     kept = (on == 1) & ~_is_authority(whole)[phone]
-    return phone[kept], access[kept], time_s[kept], end_s[kept]
+    return access[kept], time_s[kept], end_s[kept]
 
 
 def last_known(values: Indices) -> Indices:

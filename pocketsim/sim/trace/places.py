@@ -1,4 +1,4 @@
-"""Where phones were drawn to be, as a table: waypoints, places, and when phones were on and on what.
+"""Where phones were drawn to be, as a table: waypoints, places, when they were on and on what.
 
 What deliberately does not live here: who draws it (`sim.plan.whereabouts`), and how it is shown.
 """

@@ -72,9 +72,14 @@ function classOf(states, phone, now, isOut, networks) {
   return isOut[state - 1] ? networks : state - 1;
 }
 
+// A trace with nowhere to be: it has its place in the legend nevertheless.
+function empty() {
+  return { x: [null], y: [null], phones: [null] };
+}
+
 // The ends of lines for the trades of the last moments, by what became of them.
 function lines(trades, x, y, now, shown_s) {
-  const found = [0, 1, 2].map(() => ({ x: [], y: [] }));
+  const found = [0, 1, 2].map(empty);
   const last = trades.time.length ? lastRow(trades.time, 0, trades.time.length, now) : -1;
   for (let row = last; row >= 0 && trades.time[row] > now - shown_s; row -= 1) {
     if (trades.time[row] > now) continue;
@@ -91,20 +96,22 @@ function hasWebGL() {
   return Boolean(context);
 }
 
-function traces(given, spots) {
+function traces(given, { places, trades }) {
   const type = hasWebGL() ? "scattergl" : "scatter";
-  const common = { type, x: [], y: [] };
-  const line = (name, color) => ({
-    ...common, name, mode: "lines", hoverinfo: "skip", line: { color, width: 2 },
+  const common = { type, x: [null], y: [null] };
+  const line = ({ name, colour }, fate) => ({
+    ...common, name, mode: "lines", hoverinfo: "skip", line: { color: colour, width: 2 },
+    showlegend: trades.fate.includes(fate),
   });
   const square = { symbol: "square-open", size: 13, color: "#75818d" };
   return [
-    { ...common, ...spots, name: "shop or stall", mode: "markers", marker: square, hoverinfo: "skip" },
-    line("trade failed", given.colours.failed),
-    line("trade done", given.colours.done),
-    line("under way at the end", given.colours.open),
-    ...given.classes.map(({ name, colour }) => ({
-      ...common, name, mode: "markers", marker: { color: colour, size: 6 },
+    {
+      ...common, ...places, name: "shop or stall", mode: "markers", marker: square,
+      hoverinfo: "skip", showlegend: places.x.length > 0,
+    },
+    ...given.fates.map(line),
+    ...given.classes.map(({ name, colour, occurs }) => ({
+      ...common, name, mode: "markers", marker: { color: colour, size: 6 }, showlegend: occurs,
       customdata: [], hovertemplate: "phone %{customdata}<extra></extra>",
     })),
   ];
@@ -119,7 +126,7 @@ function moment(given, found, now, x, y) {
     ),
   );
   locate(found.way, now, x, y);
-  const dots = given.classes.map(() => ({ x: [], y: [], phones: [] }));
+  const dots = given.classes.map(empty);
   for (let phone = 0; phone < x.length; phone += 1) {
     const dot = dots[classOf(found.states, phone, now, isOut, networks)];
     dot.x.push(x[phone]);
@@ -127,6 +134,16 @@ function moment(given, found, now, x, y) {
     dot.phones.push(found.phones[phone]);
   }
   return [...lines(found.trades, x, y, now, given.shows_s), ...dots];
+}
+
+// As high as the rectangle needs on a page of this width; on a narrow one the legend has more rows.
+function fitted({ layout, width_m, height_m }, width, shapes) {
+  const isNarrow = width < 500;
+  const names = shapes.filter((trace) => trace.showlegend).length;
+  const margin = { ...layout.margin, l: isNarrow ? 48 : 62, r: 12, b: isNarrow ? 60 + 20 * names : 84 };
+  const inside = ((width - margin.l - margin.r) * height_m) / width_m;
+  const height = margin.t + margin.b + Math.max(120, Math.min(inside, layout.height));
+  return { ...layout, margin, height };
 }
 
 function clock(now_s) {
@@ -152,7 +169,7 @@ function mapped(holder) {
     const columns = {
       x: parts.map((part) => part.x),
       y: parts.map((part) => part.y),
-      customdata: parts.map((part) => part.phones || []),
+      customdata: parts.map((part) => part.phones),
     };
     shown.textContent = `${clock(now)} of ${clock(given.duration_s)} h`;
     slider.setAttribute("aria-valuetext", shown.textContent);
@@ -196,11 +213,9 @@ function mapped(holder) {
     draw();
   });
 
-  const narrow = window.innerWidth < 600;
-  const layout = narrow
-    ? { ...given.layout, height: 480, margin: { ...given.layout.margin, l: 44, r: 8 } }
-    : given.layout;
-  Plotly.newPlot(drawing, traces(given, found.places), layout, given.config).then(draw);
+  const shapes = traces(given, found);
+  const config = { ...given.config, plotGlPixelRatio: window.devicePixelRatio };
+  Plotly.newPlot(drawing, shapes, fitted(given, drawing.clientWidth, shapes), config).then(draw);
 }
 
 document.querySelectorAll("figure.map").forEach(mapped);
