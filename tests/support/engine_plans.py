@@ -266,6 +266,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         "profiles": [profile(cores)],
         "access": [access()],
         "sites": {"capacity_bytes_per_s": [0.0]},
+        "contention": True,
         "phones": {
             "profile": [0] * phones,
             "access": [0] * phones,

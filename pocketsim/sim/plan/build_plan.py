@@ -100,6 +100,7 @@ def build_plan(
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": networks.access(resolved, name, files or {}),
         "sites": _sites(resolved, people),
+        "contention": resolved["run"].get("contention", True),
         "phones": _phones(resolved, people, schemes[:phones], first_index),
         "backbone": core.backbone(attached, resolved["network"]),
         "core": core.columns(attached, resolved, files or {}) if attached else None,
@@ -116,7 +117,7 @@ def build_plan(
         "trace": _trace(resolved),
         "energy": _energy(resolved),
         "nats": nats.columns(resolved["network"], classes[:phones]),
-        "relay": nats.relay(resolved["network"]),
+        "relay": nats.relay(resolved),
         "moves": moves.columns(placed.itinerary, people, schemes, classes),
     }
 

@@ -59,14 +59,18 @@ def columns(network: given.Network, classes: Indices) -> plan.Nats | None:
     }
 
 
-def relay(network: given.Network) -> plan.Relay | None:
-    """Return the limits of the relay; None where it is a delay alone."""
-    limits = network.get("relay")
+def relay(resolved: Resolved) -> plan.Relay | None:
+    """Return the limits of the relay, without contention those of each client alone.
+
+    None where it is a delay alone.
+    """
+    limits = resolved["network"].get("relay")
     if limits is None:
         return None
+    shared = resolved["run"].get("contention", True)
     return {
-        "up_bytes_per_s": limits["up_bytes_per_s"],
-        "down_bytes_per_s": limits["down_bytes_per_s"],
+        "up_bytes_per_s": limits["up_bytes_per_s"] if shared else None,
+        "down_bytes_per_s": limits["down_bytes_per_s"] if shared else None,
         "queue_packets": limits["queue_packets"],
         "client_rate_bytes_per_s": limits["client_rate_bytes_per_s"],
         "client_burst_bytes": limits["client_burst_bytes"],

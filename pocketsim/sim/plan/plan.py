@@ -320,6 +320,7 @@ class Plan(TypedDict):
     profiles: list[Profile]
     access: list[Access]
     sites: Sites
+    contention: bool
     phones: Phones
     backbone: Backbone
     core: Core | None

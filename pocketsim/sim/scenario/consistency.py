@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
     _check_run(scenario, path)
+    _check_contention(scenario, path)
     radio_states.check(scenario, path)
     _check_queues(scenario, path)
     _check_devices(scenario, path)
@@ -66,6 +67,14 @@ def _check_run(scenario: Scenario, path: Path) -> None:
     if scenario.run.app == "continued" and scenario.run.first_repetition:
         reason = 'chains of app = "continued" begin with repetition 0, which this run leaves out'
         raise ScenarioError(path, "run.first_repetition", reason)
+
+
+def _check_contention(scenario: Scenario, path: Path) -> None:
+    if scenario.run.contention:
+        return
+    if scenario.run.fidelity == "flow":
+        reason = 'flows of run.fidelity = "flow" share all their links'
+        raise ScenarioError(path, "run.contention", reason, 'run.fidelity = "hybrid"')
 
 
 def _check_queues(scenario: Scenario, path: Path) -> None:

@@ -149,6 +149,9 @@ def platform(scenario: Scenario, path: Path) -> tuple[Path, Routes] | None:
     if scenario.network.relay is not None and routes.shares(used):
         reason = "a relay with limits is modelled between links that are not shared"
         raise ScenarioError(path, "network.relay", reason)
+    if not scenario.run.contention and routes.shares(used):
+        reason = "links of the platform are shared, which network.core does whatever this says"
+        raise ScenarioError(path, "run.contention", reason)
     return file, routes
 
 

@@ -108,6 +108,12 @@ class Run(Section):
         " max-min fairly; flow: each datagram is a flow of SimGrid's that shares all its links;"
         " it needs SimGrid (`make simgrid`).",
     )
+    contention: bool = Field(
+        default=True,
+        description="Whether phones share the air and the capacity of their sites, and what the "
+        "relay receives and sends. false: each has such a site and such a relay to itself, and all "
+        "draws are the same, which says what contention costs.",
+    )
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
         description="posterior: each repetition also draws every number of the device profiles "

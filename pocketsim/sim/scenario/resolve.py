@@ -237,6 +237,8 @@ def _run(scenario: Scenario) -> Run:
     found = cast("Run", si.section(scenario.run))
     if not scenario.run.first_repetition:
         del found["first_repetition"]
+    if scenario.run.contention:
+        del found["contention"]
     return found
 
 

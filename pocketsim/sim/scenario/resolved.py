@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 
 class Run(TypedDict):
-    """How long, how often, and from which seed; `first_repetition` where it is not 0."""
+    """How long, how often, and from which seed; `first_repetition` where it is not 0.
+
+    `contention` where there is none.
+    """
 
     seed: int
     duration_s: float
     repetitions: int
     first_repetition: NotRequired[int]
+    contention: NotRequired[bool]
     fidelity: Literal["hybrid", "flow"]
     draw: Literal["mean", "posterior"]
     app: Literal["restarted", "continued"]

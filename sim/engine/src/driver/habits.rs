@@ -121,6 +121,7 @@ fn pairs(plan: &Plan) -> Plan {
         sites: plan::Sites {
             capacity_bytes_per_s: vec![0.0; phones],
         },
+        contention: plan.contention,
         phones: plan::Phones {
             profile: vec![0; phones],
             access: (0..PAIRS).flat_map(|_| [0, 1]).collect(),

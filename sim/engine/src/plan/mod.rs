@@ -47,6 +47,9 @@ pub struct Plan {
     pub access: Vec<Access>,
     /// Access points and cells, by number.
     pub sites: Sites,
+    /// Whether the phones of a site share its air and its capacity; else each has such a site to
+    /// itself. Who shares one is on the same network all the same.
+    pub contention: bool,
     /// The phones, as columns of one length.
     pub phones: Phones,
     /// What lies between sites.

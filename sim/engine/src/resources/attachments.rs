@@ -36,6 +36,17 @@ impl Attachments {
         }
     }
 
+    /// The number of the air that each uses, and the capacity of each air as of sites: the air of its
+    /// site, or its own where nobody contends.
+    pub fn airs(&self, plan: &Plan) -> (Vec<u32>, Vec<f64>) {
+        let capacities = &plan.sites.capacity_bytes_per_s;
+        if plan.contention {
+            return (self.site.clone(), capacities.clone());
+        }
+        let own = self.site.iter().map(|&site| capacities[site as usize]);
+        ((0..self.site.len() as u32).collect(), own.collect())
+    }
+
     /// Seed and number of the streams of an attachment: those of its phone, and apart for each network
     /// that it goes to, so that no other phone moves a draw.
     pub fn streams(&self, seed: u64, attachment: u32) -> (u64, u32) {

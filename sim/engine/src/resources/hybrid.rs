@@ -96,7 +96,8 @@ impl Hybrid {
         let has_rates = plan.access.iter().zip(&lines).all(has_rates);
         assert!(has_rates, "a radio without a rate");
         let attachments = Attachments::new(plan);
-        let sites = attachments.site.iter().zip(&attachments.access);
+        let (airs, capacities) = attachments.airs(plan);
+        let sites = airs.iter().zip(&attachments.access);
         let sites = sites.map(|(&site, &access)| {
             let [up, down] = lines[access as usize];
             let given = &plan.access[access as usize];
@@ -108,7 +109,7 @@ impl Hybrid {
             alarm_s: Seconds::INFINITY,
             looks: EventQueue::new(),
             happened: VecDeque::new(),
-            medium: SharedMedium::new(&plan.sites.capacity_bytes_per_s, sites),
+            medium: SharedMedium::new(&capacities, sites),
             attached: Attached::new(plan),
             lines: match plan.moves {
                 None => vec![],

@@ -245,6 +245,7 @@ pub fn plan(count: usize) -> Plan {
             rat_change: None,
             reorders: false,
         }],
+        contention: true,
         sites: Sites {
             capacity_bytes_per_s: vec![0.0],
         },

@@ -66,17 +66,18 @@ impl Wifi {
             .iter()
             .map(|it| it.wifi.as_ref().map(air))
             .collect();
+        let attachments = Attachments::new(plan);
+        let (sites, capacities) = attachments.airs(plan);
         let mut this = Self {
             cells: Vec::new(),
             airs,
             networks: Vec::new(),
             places: Vec::new(),
             sites: Vec::new(),
-            cell_of_site: vec![NOWHERE; plan.sites.capacity_bytes_per_s.len()],
+            cell_of_site: vec![NOWHERE; capacities.len()],
             outcome: Outcome::default(),
         };
-        let attachments = Attachments::new(plan);
-        let networks = attachments.site.iter().zip(&attachments.access);
+        let networks = sites.iter().zip(&attachments.access);
         for (number, (&site, &network)) in networks.enumerate() {
             let place = match this.airs[network as usize] {
                 None => Place {
