@@ -25,7 +25,8 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         UNPROBED: bool(provenance.unprobed(provenance.profiles(runs))),
         _FITTED: any(_has_fits(run) for run in runs),
         _FAULTS: any(resolved["transport"]["app_faults"] for resolved in every),
-        _PRESENCE: any(resolved["churn"] and "foreground" not in resolved for resolved in every),
+        _PRESENCE: any(_is_by_chance(resolved) for resolved in every),
+        _ALLOWED: any("android" in _churn(resolved) for resolved in every),
         _OPENED: any("foreground" in resolved for resolved in every),
         _REACHABLE: any(_is_crowd(run) for run in runs if not _has(run, "nat")),
         _CLASSES: any(_has(run, "nat") for run in runs),
@@ -35,6 +36,7 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
         _ENERGY: any(resolved["energy"] for resolved in every),
         **dict.fromkeys(energy.warnings(runs), True),
         _CONTENTION: any(_lacks(run, "wifi") for run in runs),
+        _ALONE: any("contention" in resolved["run"] for resolved in every),
         _AWAKE: any(_lacks(run, "states", "power_save") for run in runs),
         _ONE: choice is not None and all(point.repetitions == 1 for point in choice.points),
     }
@@ -44,6 +46,17 @@ def sentences(choice: Choice | None, runs: Sequence[Run]) -> list[str]:
 def _has_fits(run: Run) -> bool:
     contents = (*run.resolved["profiles"].values(), run.resolved["implementation"])
     return any(numbers.bases(content)["fitted"] for content in contents)
+
+
+def _churn(resolved: Resolved) -> set[str]:
+    """Return the kinds of a run's churn, of groups too."""
+    laws = [resolved["churn"], *(group.get("churn") for group in resolved["devices"])]
+    return {law.get("kind", "drawn") for law in laws if law is not None}
+
+
+def _is_by_chance(resolved: Resolved) -> bool:
+    """Whether phones come and go by what is neither their owners' doing nor Android's."""
+    return bool(_churn(resolved) - {"android", "none"}) and "foreground" not in resolved
 
 
 def _contacts(resolved: Resolved) -> str | None:
@@ -72,6 +85,10 @@ _FAULTS = (
     " (transport.app_faults)."
 )
 _PRESENCE = "Phones go on and off by a random law or a file, not by what their owners do."
+_ALLOWED = (
+    "Android's Doze and app standby say when phones are on; how people use, charge and carry them "
+    "is drawn, mostly by assumed laws."
+)
 _OPENED = (
     "Phones are on while their owners trade or pay; else by a random law or a file, whatever their "
     "owners do."
@@ -85,6 +102,7 @@ _DAYS = (
 _ENERGY = "Powers of radios are the scenario's; no energy was compared with a measurement."
 _CLASSES = "Which share of phones is behind which NAT is assumed, mostly."
 _CONTENTION = "Radios have queues, but do not contend for the channel."
+_ALONE = "Where run.contention is false, phones share no air, no site and no relay."
 _AWAKE = "Radios never sleep."
 _ONE = "Each point is one repetition, so nothing tells how much chance moves it."
 _PAIR = 2

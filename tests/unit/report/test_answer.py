@@ -213,6 +213,12 @@ def test_limits_are_those_of_the_mechanisms_in_use(tmp_path):
     law = {"distribution": "exponential", "mean_s": 1.0}
     churning = load([run(tmp_path / "churn", churn={"session": law, "gap": law})])
     assert any("owners" in sentence for sentence in limits.sentences(None, churning))
+    churning[0].resolved["churn"] = {"kind": "android"}
+    told = " ".join(limits.sentences(None, churning))
+    assert "Doze" in told
+    assert "owners" not in told
+    churning[0].resolved["run"]["contention"] = False
+    assert "share no air" in " ".join(limits.sentences(None, churning))
     network = churning[0].resolved["network"]["access"]
     network["lte"] = {}
     told = " ".join(limits.sentences(None, churning))
