@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.report.answer import deadlines, finding, limits, numbers
+from pocketsim.report.answer import deadlines, finding, limits, numbers, payments
 from pocketsim.report.charts import grids
 from pocketsim.report.html.page import rendered
 from pocketsim.report.runs import choice
@@ -71,7 +71,8 @@ def add(page: Page, runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> 
 def _findings(runs: Sequence[Run], drawn: Choice | None, asked: Asked) -> list[str]:
     if drawn is None or not _is_one_answer(drawn):
         return _each(runs, asked)
-    return [*filter(None, [deadlines.sentence(drawn)]), *finding.sentences(drawn)]
+    paid, timely = payments.sentences(drawn), filter(None, [deadlines.sentence(drawn)])
+    return [*paid, *timely, *([] if paid else finding.sentences(drawn))]
 
 
 def _is_one_answer(drawn: Choice) -> bool:
