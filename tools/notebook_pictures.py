@@ -249,6 +249,19 @@ def _gossip(scene: Scene) -> None:
     scene.sheet(8.6, text="your class")
 
 
+def _town(scene: Scene) -> None:
+    for x, text, phones in ((1.2, "home", 2), (3.5, "work", 4), (5.8, "shop", 3)):
+        roof = [(x - 0.6, 1.25), (x + 0.6, 1.25), (x, 1.75)]
+        scene.axes.add_patch(Polygon(roof, color=_BLUE))
+        scene.axes.add_patch(Rectangle((x - 0.5, 0.45), 1.0, 0.8, color="#eef2f6"))
+        for number in range(phones):
+            scene.small(x - 0.33 + 0.22 * number, 0.75, on=text == "shop")
+        scene.words(x, 0.22, text)
+    scene.arrow((1.9, 0.8), (2.8, 0.8))
+    scene.arrow((4.2, 0.8), (5.1, 0.8))
+    scene.access_point(8.2, 1.05, "no LTE at noon", on=False)
+
+
 SETTINGS: dict[str, tuple[Callable[[Scene], None], str]] = {
     "00": (_question, "A phone pays another with a token without a network; who could pay?"),
     "01": (_table, "Two phones on one Wi-Fi send a block there and back; a trace has the events."),
@@ -264,6 +277,10 @@ SETTINGS: dict[str, tuple[Callable[[Scene], None], str]] = {
     "08": (_study, "Two phones by two networks, run several times, and a difference with its bar."),
     "09": (_costs, "Two phones and a Wi-Fi, and which of their costs the variance is due to."),
     "10": (_gossip, "A phone tells a rumour to four others, which pass it on as a class says."),
+    "11": (
+        _town,
+        "People go from home to work and to a shop, where phones are on; no LTE at noon.",
+    ),
 }
 """By the number of a notebook: what draws its picture, and what that shows in words."""
 
