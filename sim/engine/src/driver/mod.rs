@@ -95,7 +95,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let routes = routes.over(plan.core, is_carried);
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
-        let contacts = Contacts::new(plan.proximity);
+        let mut proximity = plan.proximity;
+        for link in &mut proximity.links {
+            link.shares_air &= plan.contention;
+        }
+        let contacts = Contacts::new(proximity);
         let network = Network::new(
             seed,
             phones,
