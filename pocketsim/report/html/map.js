@@ -111,7 +111,7 @@ function traces(given, { places, trades }) {
     },
     ...given.fates.map(line),
     ...given.classes.map(({ name, colour, occurs }) => ({
-      ...common, name, mode: "markers", marker: { color: colour, size: 6 }, showlegend: occurs,
+      ...common, name, mode: "markers", marker: { color: colour, size: window.innerWidth < 600 ? 4 : 6 }, showlegend: occurs,
       customdata: [], hovertemplate: "phone %{customdata}<extra></extra>",
     })),
   ];
