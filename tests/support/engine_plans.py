@@ -310,6 +310,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "blocks": False,
         },
         "energy": None,
+        "battery": None,
         "nats": None,
         "relay": None,
         "moves": None,

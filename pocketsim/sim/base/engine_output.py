@@ -149,6 +149,17 @@ class Day(TypedDict):
     asked_count: list[int] | None
 
 
+class Batteries(TypedDict):
+    """What batteries came to, over all phones that have one (sim/engine/src/phone/battery.rs)."""
+
+    phones: int
+    deaths: int
+    dead_s: float
+    app_j: float
+    other_j: float
+    level_end_ratio_sum: float
+
+
 class EngineOutput(TypedDict):
     """What the engine tells of one repetition beside its trace; empty where nothing was told.
 
@@ -158,8 +169,9 @@ class EngineOutput(TypedDict):
     `energy_by_part_j` the same by number of the access network or of the kind of link, `waits`
     those of "uplink" and "downlink", empty without queues (`flow`), `own` what custom functions
     made of its rows, None for what is undefined, `ledger` what its rows come to where they were not
-    kept, `reach` by what phones reached each other where that is limited, `on_ratio` the share of
-    the time that phones were to be on, where they come and go, `day` the same by bins of time.
+    kept, `battery` what batteries came to where phones have any, `reach` by what phones reached
+    each other where that is limited, `on_ratio` the share of the time that phones were to be on,
+    where they come and go, `day` the same by bins of time.
     """
 
     counters: Mapping[str, int]
@@ -171,6 +183,7 @@ class EngineOutput(TypedDict):
     waits: Mapping[str, Waits]
     own: Mapping[str, float | None]
     ledger: NotRequired[AggregateSummary]
+    battery: NotRequired[Batteries | None]
     reach: NotRequired[Reach]
     on_ratio: NotRequired[float]
     day: NotRequired[Day]

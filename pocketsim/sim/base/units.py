@@ -242,7 +242,7 @@ POWER = Dimension(
 )
 ENERGY = Dimension(
     "quantity of energy",
-    _scale(nJ="1e-9", uJ="1e-6", mJ="1e-3", J="1"),
+    _scale(nJ="1e-9", uJ="1e-6", mJ="1e-3", J="1", kJ="1e3"),
     maximum=1e5,
     maximum_text="100000J",  # more than a phone's battery holds
     example="300mJ",

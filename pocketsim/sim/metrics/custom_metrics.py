@@ -12,6 +12,7 @@ import numpy as np
 from pocketsim.sim.base import custom_code
 from pocketsim.sim.base.custom_code import Mistake
 from pocketsim.sim.metrics import (
+    battery,
     energy,
     family_metrics,
     per_phone,
@@ -48,6 +49,7 @@ def measure(events: pa.Table, resolved: Resolved, files: Mapping[str, str]) -> d
     family = family_metrics.of(resolved).names(resolved)
     beside = (
         *energy.names(resolved),
+        *battery.names(resolved),
         *presence.names(resolved),
         *per_phone.names(resolved),
         *queues.names(resolved),

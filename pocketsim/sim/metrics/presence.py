@@ -31,7 +31,11 @@ METRICS = {
     "stored_of_asked_ratio": Metric(
         "1", "stored / asked", "of what was asked for, also of phones that were off, what is stored"
     ),
-    "on_ratio": Metric("1", "time on / (phones T)", "share of the time that a phone is on, mean"),
+    "on_ratio": Metric(
+        "1",
+        "time on / (phones T)",
+        "share of the time that owners have their phones on, mean; empty batteries apart",
+    ),
     "both_on_baseline_ratio": Metric(
         "1",
         "on_ratio^2",

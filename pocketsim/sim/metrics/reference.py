@@ -6,6 +6,7 @@ How each is defined stands beside what computes it.
 from __future__ import annotations
 
 from pocketsim.sim.metrics import (
+    battery,
     compute,
     custom_protocol,
     energy,
@@ -31,6 +32,7 @@ TABLES = {
     "queues": queues.METRICS,
     "reach": reach.METRICS,
     "presence": presence.METRICS,
+    "battery": battery.METRICS,
     "retries": retries.METRICS,
     "per_phone": per_phone.METRICS,
     "storage": storage.METRICS,

@@ -35,6 +35,7 @@ from pocketsim.sim.base.engine_output import NOTHING
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics import (
     aggregate_metrics,
+    battery,
     completion,
     custom_metrics,
     energy,
@@ -98,6 +99,7 @@ def measure(
         whole = row | energy.measure(row, resolved, said["energy_j"])
         whole |= per_phone.measure(resolved, said)
         whole |= presence.measure(row, resolved, said)
+        whole |= battery.measure(resolved, said)
         whole |= queues.measure(resolved, said["waits"])
         whole |= reach.measure(resolved, said.get("reach"))
         whole |= retries.measure(resolved, said)
@@ -160,6 +162,7 @@ def names(resolved: Resolved) -> list[str]:
         *family_metrics.of(resolved).names(resolved),
         *energy.names(resolved),
         *presence.names(resolved),
+        *battery.names(resolved),
         *per_phone.names(resolved),
         *queues.names(resolved),
         *reach.names(resolved),
@@ -208,11 +211,12 @@ def _kinds(resolved: Resolved) -> _Kinds:
             **queues.RATIOS,
             **reach.RATIOS,
             **presence.RATIOS,
+            **battery.RATIOS,
         },
         quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES, *reach.QUANTILES},
         counts={
             *(*trades.COUNTS, *family.COUNTS, *reach.COUNTS, *presence.COUNTS),
-            *retries.COUNTS,
+            *(*retries.COUNTS, *battery.COUNTS),
             *custom_metrics.names(resolved),
         },
         share=traced_share(resolved["output"]),

@@ -20,6 +20,7 @@ from pocketsim.sim.devices.options import UNUSED
 from pocketsim.sim.plan import (
     android,
     arrivals,
+    battery,
     compute,
     contact_law,
     contacts,
@@ -116,6 +117,7 @@ def build_plan(
         "transport": _transport(resolved, name, people, implementation),
         "trace": _trace(resolved),
         "energy": _energy(resolved),
+        "battery": battery.columns(resolved, name, people),
         "nats": nats.columns(resolved["network"], classes[:phones]),
         "relay": nats.relay(resolved),
         "moves": moves.columns(placed.itinerary, people, schemes, classes),

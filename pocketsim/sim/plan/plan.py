@@ -310,6 +310,18 @@ class Energy(TypedDict):
     contact_w: Floats
 
 
+class Battery(TypedDict):
+    """Batteries by phone, and changes of what flows beside what the app takes."""
+
+    capacity_j: Floats
+    level_j: Floats
+    revives_j: Floats
+    phone: Numbers
+    time_s: Floats
+    other_w: Floats
+    charge_w: Floats
+
+
 class Plan(TypedDict):
     """One run."""
 
@@ -332,6 +344,7 @@ class Plan(TypedDict):
     transport: Transport
     trace: Trace
     energy: Energy | None
+    battery: Battery | None
     nats: Nats | None
     relay: Relay | None
     moves: Moves | None

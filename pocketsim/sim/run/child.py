@@ -237,7 +237,8 @@ def die_with_parent(parent: int) -> None:
 
 
 _KEPT = (
-    *("counters", "cpu_s", "phone_cpu_s", "energy_j", "energy_by_part_j", "waits", "kept_cents"),
+    *("counters", "cpu_s", "phone_cpu_s", "energy_j", "energy_by_part_j", "battery", "waits"),
+    "kept_cents",
     *("clock_s", "final_index"),
 )
 _TABLES = {

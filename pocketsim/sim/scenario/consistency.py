@@ -12,6 +12,7 @@ from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.scenario import (
     android,
+    battery,
     contacts,
     core,
     custom_protocol,
@@ -50,6 +51,7 @@ def check(scenario: Scenario, path: Path) -> None:
     contacts.check(scenario, path)
     foreground.check(scenario, path)
     android.check(scenario, path)
+    battery.check(scenario, path)
     nats.check(scenario, path)
     core.check(scenario, path)
     if scenario.workload.start >= scenario.run.duration:

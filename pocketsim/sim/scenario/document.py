@@ -31,6 +31,7 @@ from pocketsim.sim.base.documents import (
 )
 from pocketsim.sim.base.families import FAMILIES
 from pocketsim.sim.devices.provenance import PlainNumber
+from pocketsim.sim.scenario.battery import Battery, GroupBattery
 from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.contacts import AnyContacts
@@ -155,6 +156,9 @@ class Devices(Section):
     )
     churn: GroupChurn | None = Field(
         default=None, description="How these phones come and go; absent: as [churn] says."
+    )
+    battery: GroupBattery | None = Field(
+        default=None, description="What these phones live on; absent: as [battery] says."
     )
     moves: Moves | None = Field(
         default=None,
@@ -355,6 +359,9 @@ class Scenario(Section):
     )
     energy: Energy | None = Field(
         default=None, description="What draws how much power; absent: energy is not accounted for."
+    )
+    battery: Battery | None = Field(
+        default=None, description="What phones live on; absent: batteries that are never empty."
     )
 
     def phone_count(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import android
+from pocketsim.sim.scenario.battery import Battery
 from pocketsim.sim.scenario.churn import Churn
 from pocketsim.sim.scenario.town import Contacts
 
@@ -37,6 +38,13 @@ def check(scenario: Scenario, path: Path) -> None:
     for place, law in android.laws(scenario).items():
         for key, episodes in law.episodes().items():
             _check_lengths(path, f"{place}.{key}", {"length": episodes.length})
+    batteries: dict[str, object] = {"battery": scenario.battery}
+    batteries |= {
+        f"devices[{number}].battery": group.battery for number, group in enumerate(scenario.devices)
+    }
+    for place, battery in batteries.items():
+        if isinstance(battery, Battery) and battery.charging is not None:
+            _check_lengths(path, f"{place}.charging", {"length": battery.charging.length})
 
 
 def _check_lengths(path: Path, section: str, laws: Mapping[str, Lengths]) -> None:

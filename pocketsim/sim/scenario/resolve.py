@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.moves import Moves
     from pocketsim.sim.scenario.resolved import (
         AnyChurn,
+        Battery,
         Contacts,
         ContactsFile,
         ContactsLaw,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         Foreground,
         Group,
         GroupMoves,
+        Mains,
         Metrics,
         Network,
         Outage,
@@ -127,6 +129,7 @@ class _Common(TypedDict):
     contacts: Contacts | ContactsFile | ContactsLaw | ContactsPlaces | Walk | None
     outages: list[Outage]
     energy: Energy | None
+    battery: NotRequired[Battery]
     output: Output
     metrics: NotRequired[Metrics]
     storage: NotRequired[Storage]
@@ -207,6 +210,8 @@ def _common(document: Document, read: Profiles, versions_used: dict[str, str]) -
         found["foreground"] = cast("Foreground", si.section(scenario.foreground))
     if scenario.mobility is not None:
         found["mobility"] = cast("Days", si.section(scenario.mobility))
+    if scenario.battery is not None:
+        found["battery"] = cast("Battery", si.section(scenario.battery))
     if scenario.metrics is not None:
         found["metrics"] = cast("Metrics", si.section(scenario.metrics))
     if scenario.storage is not None:
@@ -285,6 +290,8 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
             found_group["churn"] = _churn(document, group.churn, presence_files.churn_of(number))
+        if group.battery is not None:
+            found_group["battery"] = cast("Battery | Mains", si.section(group.battery))
         if group.computer is not None:
             found_group["computer"] = group.computer
         if group.moves is not None:

@@ -69,7 +69,14 @@ def runs_simgrid(run: Run, network: Network) -> bool:
 def comes_and_goes(resolved: Resolved) -> bool:
     """Tell whether any phone of a resolved scenario may be off."""
     groups = (group.get("churn") for group in resolved["devices"])
-    return resolved["churn"] is not None or any(law and law["kind"] != "none" for law in groups)
+    churns = resolved["churn"] is not None or any(law and law["kind"] != "none" for law in groups)
+    return churns or has_batteries(resolved)
+
+
+def has_batteries(resolved: Resolved) -> bool:
+    """Tell whether any phone of a resolved scenario has a battery that may be empty."""
+    groups = (group.get("battery", resolved.get("battery")) for group in resolved["devices"])
+    return any(law is not None and law["kind"] != "none" for law in groups)
 
 
 class Rung(TypedDict):
@@ -103,7 +110,7 @@ class GroupMoves(TypedDict):
 class Group(TypedDict):
     """Equal phones; `access` are shares of them by access network.
 
-    The last five only where they are not as the workload and the scenario's churn say, where phones
+    The last six only where they are not as the workload, [churn] and [battery] say, where phones
     share the cores of one computer, and where they move or are said to walk or not.
     """
 
@@ -113,6 +120,7 @@ class Group(TypedDict):
     access: dict[str, float]
     rate_per_s: NotRequired[float]
     churn: NotRequired[AnyChurn | AlwaysOn]
+    battery: NotRequired[Battery | Mains]
     computer: NotRequired[str]
     moves: NotRequired[GroupMoves]
     walks: NotRequired[bool]
@@ -386,6 +394,32 @@ class AndroidChurn(TypedDict):
     screen: Episodes
     charging: Episodes
     motion: Episodes
+
+
+class BatteryCharging(Episodes):
+    """When phones are plugged in, and what the charger gives."""
+
+    power_w: float
+
+
+class Battery(TypedDict):
+    """A battery of each phone, and what drains it beside the app."""
+
+    kind: Literal["battery"]
+    capacity_j: float
+    level: list[float]
+    draws_w: float
+    screen_j: float
+    screen_hours: list[float]
+    time_of_day_s: float
+    revives_at: float
+    charging: BatteryCharging | None
+
+
+class Mains(TypedDict):
+    """Phones that are always plugged in."""
+
+    kind: Literal["none"]
 
 
 class Foreground(TypedDict):
@@ -829,6 +863,7 @@ class Resolved(TypedDict):
     protocol: Protocol
     transport: Transport
     energy: Energy | None
+    battery: NotRequired[Battery]
     output: Output
     metrics: NotRequired[Metrics]
     storage: NotRequired[Storage]

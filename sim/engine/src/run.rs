@@ -28,6 +28,7 @@ use crate::families::final_blocks::FinalBlocks;
 use crate::families::final_state::FinalState;
 use crate::families::final_tokens::FinalTokens;
 use crate::families::town::Town;
+use crate::phone::battery::BatterySummary;
 use crate::phone::keepalive::upkeep::Find;
 use crate::phone::policy::Policy;
 use crate::plan::machine_config;
@@ -51,6 +52,8 @@ pub struct RunResult {
     pub energy_j: BTreeMap<&'static str, f64>,
     /// The same by number of the access network or of the kind of link.
     pub energy_by_part_j: BTreeMap<&'static str, Vec<f64>>,
+    /// What batteries came to; none where phones have none.
+    pub battery: Option<BatterySummary>,
     /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
     pub waits: Option<QueueDelays>,
     /// Who reached whom how; none where the plan limits neither that nor the relay.
@@ -278,6 +281,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
     let (energy_j, energy_by_part_j) = (driver.energy_j(), driver.energy_by_part_j());
+    let battery = driver.battery_summary();
     let waits = driver.waits();
     let reach = driver.reach_summary(end_s);
     let (trace, applications) = driver.finish();
@@ -287,6 +291,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         wall_s,
         energy_j,
         energy_by_part_j,
+        battery,
         waits,
         reach,
         final_state: final_state(&applications),

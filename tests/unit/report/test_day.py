@@ -173,4 +173,4 @@ def test_the_same_scenario_gives_the_same_bytes(run, tmp_path):
 
 def test_a_map_takes_places(tmp_path):
     with pytest.raises(ScenarioError, match=r"output\.map: phones have no places"):
-        ps.run("1k_churn", {"output.map": True}, out=tmp_path, progress=False)
+        ps.run("1k", {"output.map": True}, out=tmp_path, progress=False)

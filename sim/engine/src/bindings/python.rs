@@ -34,7 +34,7 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `energy_by_part_j`, `waits` by direction, `reach`,
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `energy_by_part_j`, `battery`, `waits` by direction, `reach`,
     /// `kept_cents`, `clock_s`, `final_index`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
     /// they have stored; `timeline`: work and datagrams; `ledger`: what rows that were not kept came to.
     /// The last four are `None` unless asked for.
@@ -205,6 +205,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("phone_cpu_s", result.trace.phone_cpu_s)?;
     dict.set_item("energy_j", result.energy_j.clone())?;
     dict.set_item("energy_by_part_j", result.energy_by_part_j.clone())?;
+    dict.set_item("battery", result.battery.clone())?;
     dict.set_item("waits", waits_to_dict(py, result.waits.as_ref())?)?;
     dict.set_item("reach", result.reach.clone())?;
     dict.set_item("clock_s", result.clock_s)?;

@@ -164,6 +164,7 @@ fn pairs(plan: &Plan) -> Plan {
             blocks: false,
         },
         energy: None,
+        battery: None,
         nats: None,
         relay: None,
         moves: None,

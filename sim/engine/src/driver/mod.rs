@@ -11,6 +11,7 @@
 pub(crate) mod backpressure;
 pub(crate) mod habits;
 pub(crate) mod moving;
+mod power;
 pub(crate) mod schedule;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use crate::network::reach::Reach;
 use crate::network::relay::Relay;
 use crate::network::routes::Routes;
 use crate::network::{Arrived, Network};
+use crate::phone::battery::Batteries;
 use crate::phone::executor::{Effect, Executor};
 use crate::phone::keepalive::upkeep::{Find, Silence};
 use crate::phone::lane::Input;
@@ -54,6 +56,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     schedule: Schedule,
     /// None where nobody changes networks.
     moving: Option<Moving>,
+    /// None where none is ever empty.
+    batteries: Option<Batteries>,
     failed: Failed,
     /// Whether phones are so many that hints to the processor are worth their time.
     foresees: bool,
@@ -93,6 +97,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             plan.outages,
         );
         let routes = routes.over(plan.core, is_carried);
+        let duration_s = plan.duration_s;
+        let batteries = plan.battery.map(|one| Batteries::new(one, duration_s));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut context);
         let mut proximity = plan.proximity;
@@ -110,8 +116,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             (&attachments, attached),
         );
         executor.arm_applications(&mut context);
-        context.set_alarm();
-        Self {
+        let mut made = Self {
             context,
             recorder,
             executor,
@@ -119,12 +124,16 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             blocking,
             schedule,
             moving,
+            batteries,
             failed: Failed::default(),
             foresees: phones >= FORESEEN_PHONES_MIN,
             progress: Progress::default(),
-            duration_s: plan.duration_s,
+            duration_s,
             reckoned_s: 0.0,
-        }
+        };
+        made.look_at_all(phones);
+        made.context.set_alarm();
+        made
     }
 
     /// Tells `progress` from now on.
@@ -294,6 +303,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match due {
             Due::Arrival => self.take_arrivals(),
             Due::Transition => self.take_transitions(),
+            Due::Battery(phone, version) => self.take_battery(phone, version),
             Due::Move => self.take_moves(),
             Due::Join(number) => self.join(number),
             Due::Loop(number) => self.start_round(number),
@@ -364,11 +374,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Turns phones off and on as the plan says.
     fn take_transitions(&mut self) {
         while let Some((phone, on)) = self.schedule.next_transition(&mut self.context) {
-            if on {
-                self.turn_on(phone);
-            } else {
-                self.turn_off(phone);
-            }
+            self.want(phone, on);
         }
     }
 
@@ -561,6 +567,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             .into_iter()
             .for_each(|phone| self.end_forwarding(phone));
         self.settle();
+        self.drain();
         self.context.set_alarm();
     }
 
@@ -580,6 +587,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
         self.end_leg(token, true);
         sender.into_iter().for_each(|phone| self.open_gate(phone));
         self.settle();
+        self.drain();
         self.context.set_alarm();
     }
 
@@ -594,6 +602,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             self.foresee();
             self.take_due(due);
             self.settle();
+            self.drain();
             if self.progress.is_over() {
                 return;
             }

@@ -88,22 +88,19 @@ impl Schedule {
         None
     }
 
-    /// The next transition that is due: which phone, and whether it comes on.
+    /// The next transition that is due: which phone, and whether its owner has it on.
     pub(crate) fn next_transition<W: World>(
         &mut self,
         context: &mut SimContext<W>,
     ) -> Option<(u32, bool)> {
-        while let Some(&date) = self.churn.time_s.get(self.next_transition) {
+        if let Some(&date) = self.churn.time_s.get(self.next_transition) {
             if date > context.now() {
                 context.push_first(date, Due::Transition);
                 return None;
             }
             let at = self.next_transition;
             self.next_transition += 1;
-            let (phone, on) = (self.churn.phone[at], self.churn.on[at]);
-            if on != context.is_on(phone) {
-                return Some((phone, on));
-            }
+            return Some((self.churn.phone[at], self.churn.on[at]));
         }
         None
     }

@@ -50,6 +50,8 @@ pub(crate) enum Due {
     Arrival,
     /// The next churn transition of the plan.
     Transition,
+    /// Somebody must look at a phone's battery (phone, version of that date).
+    Battery(u32, u32),
     /// The next move of the plan.
     Move,
     /// A phone joins another network (number of the move).

@@ -2,6 +2,7 @@
 //!
 //! What deliberately does not live here: the world, and what is written down.
 
+pub mod battery;
 pub(crate) mod cpu_work;
 pub(crate) mod executor;
 pub(crate) mod keepalive;

@@ -4,6 +4,7 @@
 //! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays
 //! (`crate::plan::columns`).
 
+mod battery;
 #[cfg(feature = "python")]
 pub(crate) mod columns;
 pub(crate) mod machine_config;
@@ -18,6 +19,7 @@ use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::transport::eva::EvaConfig;
 use pocketsim_protocols::transport::TransportConfig;
 
+pub use self::battery::Battery;
 pub use self::moves::Moves;
 pub use self::nats::{HolePunching, Nat, Nats, Relay};
 pub use self::retries::Retries;
@@ -72,6 +74,8 @@ pub struct Plan {
     pub trace: Trace,
     /// What draws how much power; none when energy is not asked for.
     pub energy: Option<Energy>,
+    /// What phones live on; none where batteries are never empty.
+    pub battery: Option<Battery>,
     /// What lies between phones and the Internet; none where everybody reaches everybody.
     pub nats: Option<Nats>,
     /// What the relay can carry; none where it is a delay alone.

@@ -10,9 +10,9 @@
 //! it is settled in closed form when a datagram comes, without timers. Of a radio whose network says
 //! how it sleeps (`crate::network::radio_states`) the tail and the promotions are those that
 //! datagrams wait for, and are told ([`Accountant::wake`]). What deliberately does not live here:
-//! batteries, screens, what a phone draws when idle, and what datagrams cost that no network carries.
+//! batteries ([`crate::phone::battery`], which are told), screens, what a phone draws when idle, and what datagrams cost that no network carries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::named_enum;
@@ -55,6 +55,8 @@ pub struct Accountant {
     radios: Vec<State>,
     /// By component: of each network or kind of link, and of all cores together.
     spent_j: Parts,
+    /// Phones and what they were charged, until batteries ask; none where phones have no batteries.
+    charged: Option<VecDeque<(u32, f64)>>,
 }
 
 /// Joules by component, and there by number of the access network or of the kind of link.
@@ -104,13 +106,14 @@ impl Accountant {
             phones: plan.phones.clone(),
             radios: vec![State::ASLEEP; plan.phones.role.len()],
             spent_j,
+            charged: plan.battery.as_ref().map(|_| VecDeque::new()),
         })
     }
 
     /// Phone `phone` computes for `cpu_s` core seconds.
     pub fn compute(&mut self, phone: u32, cpu_s: Seconds) {
         if self.counts(phone) {
-            self.spend(Component::Cpu, 0, cpu_s * self.prices.core_w);
+            self.spend(phone, Component::Cpu, 0, cpu_s * self.prices.core_w);
         }
     }
 
@@ -119,6 +122,7 @@ impl Accountant {
         for phone in phones {
             if self.counts(phone) {
                 self.spend(
+                    phone,
                     Component::Contact,
                     link,
                     busy_s * self.prices.contact_w[link],
@@ -207,7 +211,7 @@ impl Accountant {
         if self.counts(phone) {
             let network = network.map_or_else(|| self.network(phone), |number| number as usize);
             let never_j = f64::from(wire_bytes) * self.prices.access[network].up_per_byte_j;
-            self.spend(Component::AccessActive, network, -never_j);
+            self.spend(phone, Component::AccessActive, network, -never_j);
         }
     }
 
@@ -221,6 +225,11 @@ impl Accountant {
     /// Phone `phone` is on that access network from now on.
     pub fn join(&mut self, phone: u32, network: u32) {
         self.phones.access[phone as usize] = network;
+    }
+
+    /// A phone and joules that it was charged, the first that nobody has asked for.
+    pub(crate) fn next_charge(&mut self) -> Option<(u32, f64)> {
+        self.charged.as_mut()?.pop_front()
     }
 
     /// Joules by component, had the run ended at `end_s`.
@@ -318,11 +327,14 @@ impl Accountant {
     }
 
     fn spend_access(&mut self, phone: u32, component: Component, joules: f64) {
-        self.spend(component, self.network(phone), joules);
+        self.spend(phone, component, self.network(phone), joules);
     }
 
-    fn spend(&mut self, component: Component, part: usize, joules: f64) {
+    fn spend(&mut self, phone: u32, component: Component, part: usize, joules: f64) {
         self.spent_j[component as usize][part] += joules;
+        if let Some(charged) = &mut self.charged {
+            charged.push_back((phone, joules));
+        }
     }
 }
 

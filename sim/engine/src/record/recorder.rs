@@ -282,6 +282,11 @@ impl Recorder {
         }
     }
 
+    /// A phone and joules that it was charged since this was last asked, where batteries want them.
+    pub(crate) fn next_charge(&mut self) -> Option<(u32, f64)> {
+        self.energy.as_mut()?.next_charge()
+    }
+
     /// What phones spend until `end_s`, joules by component; empty without accounts.
     pub(crate) fn energy_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
         let accountant = self.energy.as_ref();

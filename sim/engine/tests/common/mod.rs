@@ -304,6 +304,7 @@ pub fn plan(count: usize) -> Plan {
             blocks: false,
         },
         energy: None,
+        battery: None,
         nats: None,
         relay: None,
         moves: None,

@@ -73,9 +73,9 @@ def test_what_nobody_told_is_undefined_and_what_is_not_stored_is_nothing():
 
 
 def test_a_scenario_says_how_phones_store():
-    document = load("pocketsim/scenarios/scale/1k_churn.toml", ["storage={}"])
+    document = load("tests/support/1k_churn.toml", ["storage={}"])
     (rung,) = resolve(document)
     assert rung.resolved["storage"] == WAL
     assert Storage.model_validate({}).checkpoint_pages == 100
     with pytest.raises(ScenarioError, match="store no records"):
-        load("pocketsim/scenarios/scale/1k_churn.toml", ["storage={}", "protocol.kind=transfer"])
+        load("tests/support/1k_churn.toml", ["storage={}", "protocol.kind=transfer"])

@@ -183,7 +183,7 @@ def test_phones_come_and_go_between_on_and_off() -> None:
 
 def test_a_scenario_has_it_of_all_or_of_a_group() -> None:
     settings = ["churn={kind='android', time_of_day='12h'}", "devices[0].churn={kind='none'}"]
-    document = load("pocketsim/scenarios/scale/1k_churn.toml", settings)
+    document = load("tests/support/1k_churn.toml", settings)
     (rung,) = resolve(document)
     assert rung.resolved["churn"]["screen"]["length"]["median_s"] == 40
     found = build_plan(rung.resolved, 0)["churn"]
@@ -194,7 +194,7 @@ def test_a_scenario_has_it_of_all_or_of_a_group() -> None:
 
 def refused(*settings: str) -> str:
     with pytest.raises(ScenarioError) as caught:
-        load("pocketsim/scenarios/scale/1k_churn.toml", settings)
+        load("tests/support/1k_churn.toml", settings)
     return f"{caught.value.key_path}: {caught.value.reason}"
 
 

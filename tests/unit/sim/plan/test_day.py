@@ -78,11 +78,14 @@ def test_nobody_asks_where_a_program_sends():
 
 @pytest.mark.parametrize(
     ("scenario", "overrides"),
-    [("1k", ["run.duration=190min"]), ("1k_churn", []), ("commute", ["transport.mode=udp"])],
+    [
+        ("pocketsim/scenarios/scale/1k.toml", ["run.duration=190min"]),
+        ("tests/support/1k_churn.toml", []),
+        ("pocketsim/scenarios/scale/commute.toml", ["transport.mode=udp"]),
+    ],
 )
 def test_bins_come_to_the_share_of_time_that_phones_are_on(root, scenario, overrides):
-    path = root / f"pocketsim/scenarios/scale/{scenario}.toml"
-    resolved = resolve(load(path, overrides))[0].resolved
+    resolved = resolve(load(root / scenario, overrides))[0].resolved
     assert day.has_day(resolved)
     plan = build_plan(resolved, 0)
     found = day.day(resolved, plan)

@@ -76,6 +76,7 @@ impl Upkeeps {
         let is_watched = plan.transport.options.keep_alive_events
             || plan.fidelity != "hybrid"
             || plan.energy.is_some()
+            || plan.battery.is_some()
             || plan.access.iter().any(|network| network.states.is_some())
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
