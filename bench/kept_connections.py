@@ -3,7 +3,8 @@
 Usage: PHONES SECONDS [wifi | lte] [events]. Each phone proposes once in five seconds to a partner
 at random over `quic_keep`, so it soon has a hundred connections, each of which gives a sign of life
 every second. With `events` each of those is simulated (`transport.keep_alive_events`); without,
-connections rest. Ways take always as long and lose nothing, or vary as those of `1k_churn.toml` do.
+connections rest. Ways take always as long and lose nothing, or vary as those of `1k` do, but lose
+one by one.
 Counted is the time of the processor, since the run takes long enough to be disturbed.
 """
 

@@ -41,8 +41,9 @@ from pocketsim.sim.scenario import resolve
 from pocketsim.sim.scenario.load import load
 
 BARRIER = Path(__file__).resolve().parent.parent / "build" / "bench" / "barrier"
-NAMES = ("1k_churn", "market", "outage", "udp_100b", "iroh_keep_100b", "rates_by_group")
-"""Of those that are shipped: the largest populations, and others of each kind of access."""
+CHURN = Path(__file__).resolve().parent.parent / "tests/support/1k_churn.toml"
+NAMES = (CHURN, "market", "outage", "udp_100b", "iroh_keep_100b", "rates_by_group")
+"""A thousand phones that come and go; of those that are shipped, some of each kind of access."""
 SIZES = {1_000: 60.0, 10_000: 20.0, 100_000: 5.0}
 """Phones of the benchmark's workload, and for how many seconds they are simulated."""
 
@@ -97,8 +98,9 @@ def main() -> int:
     meeting_s = float(subprocess.run([BARRIER], check=True, capture_output=True, text=True).stdout)
     rows = {}
     for name in options.scenarios:
-        first, *_ = resolve.resolve(load(catalog.files("scenario")[name]))
-        rows[name] = measured(plan.build_plan(first.resolved, repetition=0))
+        file = catalog.document_file(name, "scenario")
+        first, *_ = resolve.resolve(load(file))
+        rows[file.stem] = measured(plan.build_plan(first.resolved, repetition=0))
     for phones in options.sizes:
         made = pocketsim_pairwise.build_plan(phones, SIZES.get(phones, 1.0))
         rows[f"the benchmark, {phones} phones"] = measured(made)

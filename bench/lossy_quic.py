@@ -13,7 +13,7 @@ from typing import Any
 
 import pocketsim as ps
 
-# LTE of 1k_churn without its losses.
+# LTE of 1k without its losses.
 SCENARIO = """
 title = "A kept connection over LTE that loses 1.4 %"
 implementation = "probe"

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.scenario.presence_summary import PresenceSummary
 
-SCENARIO, SEEDS = "1k_churn", 10
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIO, SEEDS = ROOT / "tests/support/1k_churn.toml", 10
 PERCENTILES = ("p25", "p50", "p75", "p90")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.scenario.resolved import Resolved
 
-SCENARIO = Path(__file__).parents[1] / "pocketsim/scenarios/scale/1k_churn.toml"
+SCENARIO = Path(__file__).parents[1] / "tests/support/1k_churn.toml"
 SHORT = {"run.duration": ["10s"], "devices[0].count": [2], "devices[1].count": [2]}
 LONG = {"run.duration": ["30h"], "devices[0].count": [150], "devices[1].count": [50]}
 

@@ -109,7 +109,6 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "1k": {"run.repetitions": 2},
     "10k": {"run.duration": "1h"},
     "100k": {"run.duration": "1min"},
-    "1k_churn": {"run.duration": "1min"},
     "commute": {"run.duration": "10min", "devices[0].count": 60, "run.repetitions": 1},
     "1k_nat": {"run.duration": "1min", "devices[0].count": 200},
     "authority_cpu": _BRIEF,
