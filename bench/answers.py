@@ -2,7 +2,8 @@
 
 Each variant is a repetition of `1k` with some values changed and the same seed, so that it has
 the same transactions at the same moments. A transaction is stored, lost for a reason or in flight
-at the end; its delay is from its proposal until the proposer has the answer. Usage: answers.py [--out FOLDER].
+at the end; its delay is from its proposal until the proposer has the answer.
+Usage: answers.py [--out FOLDER].
 """
 
 from __future__ import annotations
