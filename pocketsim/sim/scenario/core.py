@@ -150,7 +150,7 @@ def platform(scenario: Scenario, path: Path) -> tuple[Path, Routes] | None:
         reason = "a relay with limits is modelled between links that are not shared"
         raise ScenarioError(path, "network.relay", reason)
     if not scenario.run.contention and routes.shares(used):
-        reason = "links of the platform are shared, which network.core does whatever this says"
+        reason = "links of the platform are shared, whatever this says"
         raise ScenarioError(path, "run.contention", reason)
     return file, routes
 

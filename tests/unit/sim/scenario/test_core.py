@@ -250,6 +250,8 @@ def test_shared_links_need_simgrid_in_each_run(with_core):
     assert rung["network"]["core"]["shared"]
     assert rung["versions"]["simgrid"] == "4.1"
     assert rung["engine_options"]["network/TCP-gamma"] == "0"
+    with pytest.raises(ScenarioError, match="links of the platform are shared"):
+        load(path, ["run.contention=false"])
     with_core.library.unlink()
     with pytest.raises(ScenarioError, match="links that flows share"):
         load(path)
