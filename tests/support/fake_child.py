@@ -44,6 +44,7 @@ def run(plan, progress):
         "reasons": ["duplicate"],
         "counters": {"events": rows},
         "cpu_s": {},
+        "phone_cpu_s": 0.0,
         "energy_j": {},
         "energy_by_part_j": {},
         "waits": {},
