@@ -35,7 +35,8 @@ def columns(resolved: Resolved, name: str, people: Population) -> plan.Battery |
     streams, of_churn = Streams(seed, f"{name}/battery"), Streams(seed, f"{name}/churn")
     laws = [group.get("battery", resolved.get("battery")) for group in resolved["devices"]]
     phones = people.lane.size
-    capacity_j, level_j, revives_j = np.full(phones, np.inf), np.ones(phones), np.ones(phones)
+    # On the mains nothing is ever empty.
+    capacity_j, level_j, revives_j = (np.full(phones, np.inf) for _ in range(3))
     rows = []
     for number, law in enumerate(laws):
         whose = (people.group == number) & (people.role != ROLES.index("authority"))

@@ -132,9 +132,12 @@ impl Batteries {
 
     /// The app takes `joules` of `phone` at `now`, or gives them back. Whether somebody must look.
     pub fn take(&mut self, now: Seconds, phone: u32, joules: f64) -> bool {
+        let capacity_j = self.given.capacity_j[phone as usize];
+        if capacity_j.is_infinite() {
+            return false;
+        }
         self.advance(phone, now);
         self.app_j += joules;
-        let capacity_j = self.given.capacity_j[phone as usize];
         let level = &mut self.levels[phone as usize];
         if level.is_dead {
             return false;

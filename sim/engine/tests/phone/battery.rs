@@ -108,6 +108,18 @@ fn hours_that_draw_more_than_others_count_each() {
 }
 
 #[test]
+fn the_mains_give_what_an_app_takes_and_count_for_no_battery() {
+    let mut battery = idle(1);
+    battery.capacity_j[0] = f64::INFINITY;
+    let mut batteries = Batteries::new(battery, 4096.0);
+    assert_eq!(batteries.look(0.0, 0), None);
+    assert!(!batteries.take(8.0, 0, 1e9));
+    assert!(batteries.is_on(0));
+    let summary = batteries.close();
+    assert_eq!((summary.phones, summary.deaths, summary.app_j), (0, 0, 0.0));
+}
+
+#[test]
 fn the_summary_adds_up() {
     let mut battery = idle(2);
     (battery.capacity_j[1], battery.level_j[1]) = (f64::INFINITY, 1.0);

@@ -7,6 +7,9 @@ import pytest
 
 from pocketsim.sim.base.streams import Streams
 from pocketsim.sim.plan import battery
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario.load import load
+from pocketsim.sim.scenario.resolve import resolve
 
 DAY_S, HOUR_S = 86_400.0, 3600.0
 STREAMS = Streams(7, "repetition/0/battery")
@@ -66,3 +69,13 @@ def test_another_phone_or_a_longer_run_moves_no_draw() -> None:
     mine = (many[0] < 5) & (many[1] < DAY_S)
     inside = few[1] < DAY_S
     assert [column[inside].tolist() for column in few] == [column[mine].tolist() for column in many]
+
+
+def test_phones_on_the_mains_are_never_empty(root) -> None:
+    mains = ["devices[2].battery={kind='none'}", "battery={capacity='55kJ', draws='0.4W'}"]
+    document = load(root / "pocketsim/scenarios/scale/town_day.toml", mains)
+    found = build_plan(resolve(document)[0].resolved, 0)["battery"]
+    level_j, role = np.asarray(found["level_j"]), np.repeat([0, 1], [2000, 61])
+    assert np.isinf(level_j[role == 1]).all()
+    assert (level_j[role == 0] < 55e3).all()
+    assert set(np.asarray(found["phone"])) == set(range(2000))
