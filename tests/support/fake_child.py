@@ -45,6 +45,7 @@ def run(plan, progress):
         "counters": {"events": rows},
         "cpu_s": {},
         "phone_cpu_s": 0.0,
+        "battery": None,
         "energy_j": {},
         "energy_by_part_j": {},
         "waits": {},

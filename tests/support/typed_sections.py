@@ -12,13 +12,14 @@ import typing_extensions
 from pocketsim.sim.base import custom_code
 from pocketsim.sim.devices import contents, provenance, transport_options
 from pocketsim.sim.plan import plan
-from pocketsim.sim.scenario import resolved
+from pocketsim.sim.scenario import resolved, resolved_measures
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
 RESOLVED = {
     **vars(provenance),
     **vars(contents),
     **vars(custom_code),
+    **vars(resolved_measures),
     **vars(resolved),
     "Any": Any,
 }

@@ -46,4 +46,4 @@ def _lost(point: Point) -> list[str]:
         causes[cause_of(reason)] = causes.get(cause_of(reason), 0) + count
     most = max(causes, key=lambda cause: causes[cause])
     share = words.value("lost_ratio", total / asked)
-    return [f"{share} were lost, most often for this: {most}"]
+    return [f"{share} were lost, most often: {most}"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pocketsim.report.charts import theme
-from pocketsim.report.runs.run import is_of_trades
+from pocketsim.report.runs.run import is_of_payments, is_of_trades
 from pocketsim.report.sections import fates as fate_words
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.family_metrics import traced_share
@@ -33,9 +33,16 @@ def charts(run: Run, parts: Sequence[Columns] | None) -> list[Chart]:
     """Return the charts of a run with a day; `parts` are its events, None where none are kept."""
     found = [("Phones on, and reachable", _ON, _on(run))]
     if run.metrics["day"][0]["asked_count"] is not None:
-        caption = _ASKED if parts and is_of_trades(run) else "in each bin of time"
+        caption = "in each bin of time"
+        if parts and has_fates(run):
+            caption = _PAID if is_of_payments(run) else _ASKED
         found.append(("What was asked for", caption, _asked(run, parts)))
     return found
+
+
+def has_fates(run: Run) -> bool:
+    """Tell whether each thing that was sent has a fate: a trade, or a payment."""
+    return is_of_trades(run) or is_of_payments(run)
 
 
 def hourly(run: Run) -> list[tuple[float, float, float, float]]:
@@ -79,7 +86,7 @@ def _on(run: Run) -> go.Figure:
 
 def _asked(run: Run, parts: Sequence[Columns] | None) -> go.Figure:
     chart, middles = _chart(run, "in each bin, mean of repetitions")
-    if parts and is_of_trades(run):
+    if parts and has_fates(run):
         widths = (_unit(run) * np.diff(edges_s(run.resolved["run"]["duration_s"]))).tolist()
         for fate, counts in _outcomes(run, parts).items():
             chart.add_bar(
@@ -152,3 +159,4 @@ _ASKED = (
     "by the bin in which it was sent. What lies between the bars and the line was not sent: a "
     "phone was off"
 )
+_PAID = f"{_ASKED}, or the wallet did not hold the amount"

@@ -70,13 +70,14 @@ class Trades:
 class Drawing:
     """What a map shows: of every phone its number, its way and its states; places; trades.
 
-    A state is 0 off and 1 + n on network n of `networks`.
+    A state is 0 off and 1 + n on network n of `networks`. `places` are by kind, without homes:
+    there are too many.
     """
 
     phones: Indices
     way: Steps
     states: Steps
-    places: tuple[Floats, Floats]
+    places: dict[str, tuple[Floats, Floats]]
     trades: Trades
     networks: tuple[str, ...]
     width_m: float
@@ -102,7 +103,7 @@ def drawing(table: pa.Table, sent: Columns | None) -> Drawing:
         phones=shown,
         way=_steps(shown, phone[on_way], time_s[on_way], (x_m[on_way], y_m[on_way])),
         states=_steps(shown, *states),
-        places=(x_m[at_place], y_m[at_place]),
+        places=_places(np.array(words)[numbers(names.indices, absent=-1)], at_place, x_m, y_m),
         trades=_trades(sent),
         networks=networks,
         width_m=float(about[places.WIDTH]),
@@ -154,10 +155,14 @@ def packed(found: Drawing, duration_s: float) -> dict[str, Any]:
             "time": _scaled(found.states.time_s, duration_s),
             "state": _coded(found.states.values[0], "u1"),
         },
-        "places": {
-            "x": _scaled(found.places[0], found.width_m),
-            "y": _scaled(found.places[1], found.height_m),
-        },
+        "places": [
+            {
+                "name": _NAMES[kind],
+                "x": _scaled(x_m, found.width_m),
+                "y": _scaled(y_m, found.height_m),
+            }
+            for kind, (x_m, y_m) in found.places.items()
+        ],
         "trades": {
             "time": _scaled(trades.time_s, duration_s),
             "one": _coded(np.searchsorted(found.phones, trades.one), "<u4"),
@@ -171,6 +176,17 @@ def unpacked(text: str, most: float) -> Floats:
     """Return the numbers of 16 bits that `packed` made of those between 0 and `most`."""
     steps = np.frombuffer(base64.b64decode(text), "<u2")
     found: Floats = steps * (most / STEPS)
+    return found
+
+
+def _places(
+    names: npt.NDArray[Any], at_place: npt.NDArray[np.bool_], x_m: Floats, y_m: Floats
+) -> dict[str, tuple[Floats, Floats]]:
+    found = {}
+    for kind in _NAMES:
+        here = at_place & (names == kind)
+        if here.any():
+            found[kind] = x_m[here], y_m[here]
     return found
 
 
@@ -225,3 +241,6 @@ def _scaled(values: Floats, most: float) -> str:
 
 def _coded(values: npt.NDArray[Any], kind: str) -> str:
     return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode()
+
+
+_NAMES = {"shop": "shop", "stand": "stall", "work": "workplace"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.report.charts import theme
 from pocketsim.report.day import charts, packing
 from pocketsim.report.html.page import rendered
-from pocketsim.report.runs.run import is_of_trades
+from pocketsim.report.runs.run import is_of_payments
 from pocketsim.sim import trace
 from pocketsim.sim.metrics import per_phone
 from pocketsim.sim.run.rundir import EVENTS, MAP
@@ -56,7 +56,8 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
     """Return the map of a run's first repetition, the `number`-th of the page, as HTML."""
     import pyarrow.parquet as pq
 
-    sent = parts[0] if parts and is_of_trades(run) else None
+    sent = parts[0] if parts and charts.has_fates(run) else None
+    one = "payment" if is_of_payments(run) else "trade"
     whole = packing.drawing(pq.read_table(run.path / MAP), sent)
     part, every, times = packing.fitted(whole, budget_bytes)
     duration_s = run.resolved["run"]["duration_s"]
@@ -68,7 +69,7 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
         "layout": _layout(part).to_plotly_json()["layout"],
         "config": {**theme.PLOT_OPTIONS, "displayModeBar": False},
         "fates": [
-            {"name": name, "colour": colour}
+            {"name": f"{one} {name}", "colour": colour}
             for name, colour in zip(_FATES, (theme.BAD, theme.GOOD, theme.SEND), strict=True)
         ],
     }
@@ -77,7 +78,7 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
     return rendered(
         "map.html",
         number=number,
-        caption=_caption(whole, content["shows_s"], (every, times), is_traded=sent is not None),
+        caption=_caption(whole, content["shows_s"], (every, times), one if sent else None),
         minutes=duration_s / 60,
         content=text,
         words=in_words(run),
@@ -85,33 +86,37 @@ def map_html(run: Run, parts: Sequence[Columns] | None, number: int, budget_byte
 
 
 def in_words(run: Run) -> str:
-    """Return who was on by hour, in a sentence: what a map says to whom it cannot be shown."""
+    """Return when most and fewest phones were on: what a map says to whom it cannot be shown."""
     hours = charts.hourly(run)
-    said = [
-        f"{begin:g} to {end:.3g} h {100 * on:.0f} % ({100 * reachable:.0f} %)"
-        for begin, end, on, reachable in hours
-    ]
-    return (
-        f"Of the {per_phone.phones(run.resolved):,} phones of the first repetition, this share "
-        "was on, and in brackets reachable by an access network, by hours since the start: "
-        f"{', '.join(said)}."
-    )
+    mean = sum((end - begin) * on for begin, end, on, _ in hours) / hours[-1][1]
+    most, fewest = (choose(hours, key=lambda hour: hour[2]) for choose in (max, min))
+    said = f"Of {per_phone.phones(run.resolved):,} phones, {100 * mean:.0f} % were on in the mean"
+    if len(hours) > 1:
+        said += (
+            f": most, {100 * most[2]:.0f} %, from {most[0]:g} to {most[1]:.3g} h after the start, "
+            f"and fewest, {100 * fewest[2]:.0f} %, from {fewest[0]:g} to {fewest[1]:.3g} h"
+        )
+    out = max(hours, key=lambda hour: hour[2] - hour[3])
+    if out[2] - out[3] > _WORTH:
+        when = f"from {out[0]:g} to {out[1]:.3g} h"
+        said += f". In an outage, {when}, {100 * out[3]:.0f} % could be reached"
+    return f"{said}. The chart below has all hours."
 
 
 def _caption(
-    whole: packing.Drawing, shows_s: float, thinned: tuple[int, int], *, is_traded: bool
+    whole: packing.Drawing, shows_s: float, thinned: tuple[int, int], one: str | None
 ) -> str:
     every, times = thinned
     said = [
         "Positions are drawn from the scenario, not measured.",
-        "A dot is a phone; a square is the place of one that stands, such as a shop or a stall.",
+        "A dot is a phone.",
     ]
-    if is_traded:
-        said.append(f"A line joins the two phones of a trade of the last {_span(shows_s)}.")
+    if one is not None:
+        said.append(f"A line joins the two phones of a {one} of the last {_span(shows_s)}.")
     if every > 1:
         said.append(f"One phone in {every} of {whole.phones.size:,} is shown.")
     if times > 1:
-        said.append(f"One trade in {times} is shown.")
+        said.append(f"One {one} in {times} is shown.")
     return " ".join(said)
 
 
@@ -169,8 +174,10 @@ def _layout(part: packing.Drawing) -> Any:
     return chart
 
 
-_FATES = ("trade that failed", "trade that is done", "trade under way at the end")
+_FATES = ("that failed", "that is done", "under way at the end")
 _MINUTE_S = 60.0
 _LINES_S, _LONG_LINES_S, _LONG_S = 60.0, 300.0, 3 * 3600.0
-_OUT_COLOUR, _OFF_COLOUR = "#e69f00", "#a9b3bd"
+_OUT_COLOUR, _OFF_COLOUR = "#222b36", "#a9b3bd"
+_WORTH = 0.001
+"""The least share of phones that an outage is told for."""
 _HEIGHT_PX, _MARGIN = 540, 0.02

@@ -47,7 +47,9 @@ function unpacked(given) {
       other: decoded(trades.other, "u4"),
       fate: decoded(trades.fate, "u1"),
     },
-    places: { x: [...scaled(places.x, given.width_m)], y: [...scaled(places.y, given.height_m)] },
+    places: places.map(({ name, x, y }) => ({
+      name, x: [...scaled(x, given.width_m)], y: [...scaled(y, given.height_m)],
+    })),
   };
 }
 
@@ -103,12 +105,14 @@ function traces(given, { places, trades }) {
     ...common, name, mode: "lines", hoverinfo: "skip", line: { color: colour, width: 2 },
     showlegend: trades.fate.includes(fate),
   });
-  const square = { symbol: "square-open", size: 13, color: "#75818d" };
+  const marker = (name) => ({
+    symbol: name === "workplace" ? "diamond-open" : "square-open",
+    size: window.innerWidth < 600 ? 8 : 13, color: "#75818d",
+  });
   return [
-    {
-      ...common, ...places, name: "shop or stall", mode: "markers", marker: square,
-      hoverinfo: "skip", showlegend: places.x.length > 0,
-    },
+    ...places.map((place) => ({
+      ...common, ...place, mode: "markers", marker: marker(place.name), hoverinfo: "skip",
+    })),
     ...given.fates.map(line),
     ...given.classes.map(({ name, colour, occurs }) => ({
       ...common, name, mode: "markers", marker: { color: colour, size: window.innerWidth < 600 ? 4 : 6 }, showlegend: occurs,
@@ -140,7 +144,8 @@ function moment(given, found, now, x, y) {
 function fitted({ layout, width_m, height_m }, width, shapes) {
   const isNarrow = width < 500;
   const names = shapes.filter((trace) => trace.showlegend).length;
-  const margin = { ...layout.margin, l: isNarrow ? 48 : 62, r: 12, b: isNarrow ? 60 + 20 * names : 84 };
+  const rows = isNarrow ? names : Math.ceil(names / 3);
+  const margin = { ...layout.margin, l: isNarrow ? 48 : 62, r: 12, b: 62 + 20 * rows };
   const inside = ((width - margin.l - margin.r) * height_m) / width_m;
   const height = margin.t + margin.b + Math.max(120, Math.min(inside, layout.height));
   return { ...layout, margin, height };
@@ -173,7 +178,7 @@ function mapped(holder) {
     };
     shown.textContent = `${clock(now)} of ${clock(given.duration_s)} h`;
     slider.setAttribute("aria-valuetext", shown.textContent);
-    drawn = Plotly.restyle(drawing, columns, parts.map((_, number) => number + 1));
+    drawn = Plotly.restyle(drawing, columns, parts.map((_, number) => number + found.places.length));
     return drawn;
   };
 

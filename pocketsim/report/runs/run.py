@@ -206,6 +206,11 @@ def is_of_trades(run: Run) -> bool:
     return run.resolved["protocol"]["kind"] == "trustchain"
 
 
+def is_of_payments(run: Run) -> bool:
+    """Return whether what was run is a town that pays with tokens."""
+    return run.resolved["protocol"]["kind"] == "tokens"
+
+
 def transport_name(transport: str) -> str:
     """Return a transport in words."""
     return published.TRANSPORTS.get(transport, transport)

@@ -14,7 +14,10 @@ from pocketsim.sim.metrics import per_phone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pocketsim.sim.scenario.resolved import ContactRadio, Energy, Radio, Resolved
+    from pocketsim.sim.scenario.resolved import (
+        Resolved,
+    )
+    from pocketsim.sim.scenario.resolved_measures import ContactRadio, Energy, Radio
 
 
 class EnergyShare(NamedTuple):

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.base.engine_output import EngineOutput
-    from pocketsim.sim.scenario.resolved import Output, Resolved
+    from pocketsim.sim.scenario.resolved import (
+        Resolved,
+    )
+    from pocketsim.sim.scenario.resolved_measures import Output
     from pocketsim.sim.trace.columns import Columns
 
 

@@ -21,7 +21,10 @@ from pocketsim.sim.metrics.definition import Metric
 
 if TYPE_CHECKING:
     from pocketsim.sim.base.engine_output import EngineOutput
-    from pocketsim.sim.scenario.resolved import Resolved, Storage
+    from pocketsim.sim.scenario.resolved import (
+        Resolved,
+    )
+    from pocketsim.sim.scenario.resolved_measures import Storage
 
 _SCALED = "of a phone in 24 h, scaled from the run's duration"
 CHAIN = {

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.presence_files import PresenceTables
     from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved_measures import Radio
 
 
 def build_plan(
@@ -460,7 +461,7 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
     }
 
 
-def _radio(radio: given.Radio) -> given.Radio:
+def _radio(radio: Radio) -> Radio:
     """Return the powers of a radio, without what they rest on."""
     return {
         "active_w": radio["active_w"],
@@ -473,7 +474,7 @@ def _radio(radio: given.Radio) -> given.Radio:
 
 
 _UNLIMITED = 2**64 - 1
-_NO_RADIO: given.Radio = {
+_NO_RADIO: Radio = {
     "active_w": 0.0,
     "up_per_byte_j": 0.0,
     "down_per_byte_j": 0.0,

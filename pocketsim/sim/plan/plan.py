@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import (
         HolePunching,
         Interruption,
-        Radio,
         Retries,
         States,
         Tokens,
     )
+    from pocketsim.sim.scenario.resolved_measures import Radio
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]

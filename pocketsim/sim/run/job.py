@@ -10,7 +10,10 @@ from pocketsim.sim.base.engine_output import EngineOutput
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.scenario.resolved import Output, Resolved
+    from pocketsim.sim.scenario.resolved import (
+        Resolved,
+    )
+    from pocketsim.sim.scenario.resolved_measures import Output
 
 
 class Job(TypedDict):

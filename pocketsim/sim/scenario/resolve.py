@@ -70,23 +70,20 @@ if TYPE_CHECKING:
         ContactsLaw,
         ContactsPlaces,
         Days,
-        Energy,
         Foreground,
         Group,
         GroupMoves,
         Mains,
-        Metrics,
         Network,
         Outage,
-        Output,
         Protocol,
         Resolved,
         Run,
-        Storage,
         Transport,
         Walk,
         Workload,
     )
+    from pocketsim.sim.scenario.resolved_measures import Energy, Metrics, Output, Storage
     from pocketsim.sim.scenario.workloads import Partners
 
 

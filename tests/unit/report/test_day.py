@@ -42,7 +42,7 @@ def test_a_page_has_a_map_that_says_whose_it_is_and_how_it_was_made(run):
     html = arranged([run]).html()
     assert "Positions are drawn from the scenario, not measured." in html
     assert "The map shows the first repetition." in html
-    assert "Of the 34 phones of the first repetition" in html
+    assert "Of 34 phones, " in html
     assert content(html)["duration_s"] == 120.0
     assert html.count('querySelectorAll("figure.map")') == 1
 
@@ -121,7 +121,9 @@ def test_what_is_packed_is_what_was_kept_within_half_a_step():
         assert again == pytest.approx(kept, abs=most / packing.STEPS / 2 + 1e-9)
     assert numbers(found["way"]["begins"], "<u4") == [0, 2, 3]
     assert numbers(found["phones"], "<u4") == [3, 7]
-    assert packing.unpacked(found["places"]["x"], 300.0) == pytest.approx([50.0], abs=0.003)
+    (stalls,) = found["places"]
+    assert stalls["name"] == "stall"
+    assert packing.unpacked(stalls["x"], 300.0) == pytest.approx([50.0], abs=0.003)
 
 
 def test_states_are_off_or_the_network_that_a_phone_is_on():
@@ -174,3 +176,21 @@ def test_the_same_scenario_gives_the_same_bytes(run, tmp_path):
 def test_a_map_takes_places(tmp_path):
     with pytest.raises(ScenarioError, match=r"output\.map: phones have no places"):
         ps.run("1k", {"output.map": True}, out=tmp_path, progress=False)
+
+
+def test_a_town_has_lines_of_payments_and_no_square_for_homes(tmp_path):
+    small = {"run.duration": "37h", "run.repetitions": 1}
+    small |= {f"devices[{group}].count": count for group, count in enumerate((30, 20, 3))}
+    (town,) = ps.run("town_day", small, out=tmp_path, progress=False)
+    (run,) = load([town.directory])
+    html = section.map_html(run, section.events(run), 1, packing.BUDGET_BYTES)
+    assert "A line joins the two phones of a payment of the last 5 minutes." in html
+    assert '"name": "payment that is done"' in html
+    assert '"name": "workplace"' in html
+    assert '"name": "home"' not in html
+
+
+def test_words_say_when_most_and_fewest_are_on(run):
+    said = section.in_words(run)
+    assert said.startswith("Of 34 phones, ")
+    assert said.endswith("The chart below has all hours.")

@@ -8,7 +8,7 @@ from pocketsim.report.runs import choice
 from pocketsim.report.runs.asked import BY_RULE
 from pocketsim.report.runs.run import load
 
-SHORT = {"run.duration": "40min", "outages": [{"start": "20min", "end": "30min"}]}
+SHORT = {"run.duration": "40min", "outages[0].end": "35min"}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pocketsim import testing
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.export import app_csv, phone_logs
-from pocketsim.sim.metrics import per_phone, queues
+from pocketsim.sim.metrics import per_phone, queues, storage
 
 CSV_HEAD = ",".join(app_csv.COLUMNS) + "\n"
 CSV_ROW = "send_benchmark_sc,2025-06-22T10:00:00Z,UDP,1,7,600,x#0,7\n"
@@ -66,8 +66,8 @@ def test_partial_log_is_read_like_a_whole_one(tmp_path, simulated, name):
 
 
 def without_radios(measured):
-    """Return the metrics of a run that a log knows, which is nothing of radios."""
-    unknown = {*queues.METRICS, *per_phone.METRICS}
+    """Return the metrics of a run that a log knows: nothing of radios and storage."""
+    unknown = {*queues.METRICS, *per_phone.METRICS, *storage.METRICS}
     return {name: one for name, one in measured["metrics"].items() if name not in unknown}
 
 

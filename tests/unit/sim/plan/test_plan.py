@@ -51,7 +51,9 @@ def rust_structs(root):
 def python_sections(root):
     """Return the same of the typed plan, those included that it has from the resolved scenario."""
     found = {}
-    for path in ("pocketsim/sim/plan/plan.py", "pocketsim/sim/scenario/resolved.py"):
+    resolved = ("resolved", "resolved_measures")
+    documents = [f"pocketsim/sim/scenario/{name}.py" for name in resolved]
+    for path in ("pocketsim/sim/plan/plan.py", *documents):
         tree = ast.parse((root / path).read_text())
         for node in tree.body:
             if isinstance(node, ast.ClassDef):

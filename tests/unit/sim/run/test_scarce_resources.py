@@ -25,7 +25,7 @@ import pathlib, resource
 from pocketsim import cli
 {loaded}
 held = pathlib.Path("/proc/self/statm").read_text().split()[0]
-limit_bytes = int(held) * resource.getpagesize() + 1_000_000
+limit_bytes = int(held) * resource.getpagesize() + 2_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
 cli.main()
 """
