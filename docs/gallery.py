@@ -99,7 +99,7 @@ _PLACES = {
 _SECTIONS = (
     "answer",
     *("ladders", "towns", "rates", "round-trips", "distributions"),
-    *("success", "completion", "outcomes", "block-sizes", "fates"),
+    *("success", "completion", "outcomes", "block-sizes", "fates", "day"),
 )
 _WIDTH_IN = 4.6
 _TWICE = {"run.repetitions": 2}
