@@ -59,15 +59,15 @@ class Addresses:
     shop: Indices
 
     def access_points(
-        self, people: Population, at_work: Indices, outside: int
+        self, people: Population, work_access: Indices, outside: int
     ) -> Callable[[Indices, Indices], Indices]:
         """Return what tells the place of a phone's access point on a network; -1: of no place.
 
-        `at_work` is the network of each phone there, `outside` the one of those on the way.
+        `work_access` is the network of each phone at work, `outside` the one of those on the way.
         """
 
         def place(phone: Indices, access: Indices) -> Indices:
-            found = np.where(access == at_work[phone], self.work[phone], -1)
+            found = np.where(access == work_access[phone], self.work[phone], -1)
             found = np.where(access == people.access[phone], self.home[phone], found)
             return np.where(access == outside, -1, found)
 
@@ -192,11 +192,12 @@ def moves(
 
     On the way and in shops they are on the one outside. `networks` are names in order.
     """
-    outside, at_work = networks.index(law["outside"]), work_access(law, streams, people, networks)
+    outside = networks.index(law["outside"])
+    there = work_access(law, streams, people, networks)
     stays = made.stays
     mine = made.addresses.home[stays.phone] >= 0
     phone, kind = stays.phone[mine], made.addresses.places.kind[stays.place[mine]]
-    by_kind = [people.access[phone], at_work[phone], np.full(phone.size, outside)]
+    by_kind = [people.access[phone], there[phone], np.full(phone.size, outside)]
     access: Indices = np.choose(kind, by_kind)
     time_s = np.concatenate([stays.begin_s[mine], stays.end_s[mine]])
     return time_s, np.tile(phone, 2), np.concatenate([access, np.full(phone.size, outside)])

@@ -46,19 +46,18 @@ def placed(resolved: Resolved, name: str, files: Mapping[str, str]) -> Placement
     parts = moves.by_groups(resolved, name, files)
     if "mobility" not in resolved:
         itinerary = moves.itinerary(resolved, name, parts)
-        goes = None if itinerary is None else itinerary.goes()
-        return Placement(populate(resolved, name, goes), itinerary, None, paid)
+        if itinerary is not None:
+            people = populate(resolved, name, itinerary.goes())
+        return Placement(people, itinerary, None, paid)
     law, networks = resolved["mobility"], sorted(resolved["network"]["access"])
     lived = days.lived(
         law, streams, people, town.nobody_pays() if paid is None else paid, duration_s
     )
     changes = days.moves(law, streams, people, lived, networks)
     itinerary = moves.itinerary(resolved, name, [*parts, changes])
-    at_work, outside = (
-        days.work_access(law, streams, people, networks),
-        networks.index(law["outside"]),
-    )
-    place = lived.addresses.access_points(people, at_work, outside)
+    work_access = days.work_access(law, streams, people, networks)
+    outside = networks.index(law["outside"])
+    place = lived.addresses.access_points(people, work_access, outside)
     people = populate(resolved, name, None if itinerary is None else itinerary.goes(), place)
     if paid is not None:
         paid = replace(paid, to_phone=lived.payee)

@@ -26,7 +26,7 @@ from pocketsim.sim.devices import profile
 from pocketsim.sim.scenario import limits
 from pocketsim.sim.scenario.fields import Ratio, Weight
 from pocketsim.sim.scenario.quantile_table import QuantileTable
-from pocketsim.sim.scenario.town import ContactLink, check_link_shares
+from pocketsim.sim.scenario.town import ContactsOverLinks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ Text = Annotated[str, Field(min_length=1)]
 Correlation = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
-class ContactsLaw(Section):
+class ContactsLaw(ContactsOverLinks):
     """People who share a place, and meet as a law says, whatever their phones do meanwhile."""
 
     kind: Literal["law"] = Field(description="A law says who meets whom, when.")
@@ -51,12 +51,6 @@ class ContactsLaw(Section):
         description="Time since the midnight before a Monday at which the run begins; 9h is Monday "
         "at 9:00.",
     )
-    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> ContactsLaw:
-        check_link_shares(self.links)
-        return self
 
 
 class About(Section):

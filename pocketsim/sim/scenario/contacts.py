@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from pocketsim.sim.base.documents import Origin, Section, written
+from pocketsim.sim.base.documents import Origin, written
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import walks
 from pocketsim.sim.scenario.contact_law import ContactsLaw
 from pocketsim.sim.scenario.fields import kind_if_absent
-from pocketsim.sim.scenario.town import ContactLink, Contacts, check_link_shares
+from pocketsim.sim.scenario.town import Contacts, ContactsOverLinks
 from pocketsim.sim.scenario.walks import AnyWalk
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.document import Scenario
 
 
-class ContactsFile(Section):
+class ContactsFile(ContactsOverLinks):
     """Phones near each other as a file says, whatever they do meanwhile."""
 
     kind: Literal["file"] = Field(default="file", description="Where it is from; may be left out.")
@@ -41,24 +41,12 @@ class ContactsFile(Section):
         description="Time in the file at which the run begins: seconds on its clock, also Unix "
         'seconds, or a date and time in a time zone; "first" is the earliest in the file.',
     )
-    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> ContactsFile:
-        check_link_shares(self.links)
-        return self
 
 
-class ContactsPlaces(Section):
+class ContactsPlaces(ContactsOverLinks):
     """Phones near each other while they are at one home, workplace or shop, by `[mobility]`."""
 
     kind: Literal["places"] = Field(description="Places make contacts.")
-    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> ContactsPlaces:
-        check_link_shares(self.links)
-        return self
 
 
 AnyContacts = Annotated[

@@ -34,7 +34,7 @@ def check(scenario: Scenario, path: Path) -> None:
         suggestion = walked.written(share)
         check_count((path, walked.place), walked.what, walked.count, suggestion=suggestion)
     at_places = mobility.expected_contacts(scenario)
-    check_count((path, "mobility.work.places"), "contacts", at_places)
+    check_count((path, at_places[0]), "contacts", at_places[1])
     if isinstance(workload, Compute):
         _check_task(workload, path)
         tasks = float(max(workload.threads) * workload.count * scenario.phone_count())

@@ -160,21 +160,22 @@ def _check_groups(scenario: Scenario, days: Days, path: Path) -> None:
         raise ScenarioError(path, f"mobility.work.access.{name}", reason)
 
 
-def expected_contacts(scenario: Scenario) -> float:
-    """Return about how many contacts persons have in a repetition by being at one place.
+def expected_contacts(scenario: Scenario) -> tuple[str, float]:
+    """Return which key asks for most contacts at one place, and about how many a repetition has.
 
     Of colleagues and of members of a household, who part twice a day at most; visitors of shops
     are few beside them.
     """
     days, contacts = scenario.mobility, scenario.contacts
     if days is None or contacts is None or contacts.kind != "places":
-        return 0.0
+        return "mobility", 0.0
     persons = sum(group.count for group in scenario.devices if group.role == "person")
-    pairs = persons * days.household
+    pairs = {"mobility.household": persons * days.household}
     if days.work is not None:
         at_work = persons * days.work.share * days.work.attendance
-        pairs += at_work * at_work / days.work.places
-    return pairs * (1 + scenario.run.duration / _DAY_S)
+        pairs["mobility.work.places"] = at_work * at_work / days.work.places
+    most = max(pairs, key=lambda key: pairs[key])
+    return most, sum(pairs.values()) * (1 + scenario.run.duration / _DAY_S)
 
 
 _DAY_S = 86_400.0

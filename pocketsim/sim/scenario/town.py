@@ -145,14 +145,20 @@ class ContactLink(Section):
     absent_when_none = frozenset({"shares_air"})
 
 
-def check_link_shares(links: dict[str, ContactLink]) -> None:
-    """Raise ValueError where the shares of kinds of link do not add up to 1."""
-    shares = [link.share for link in links.values()]
-    if not add_up(shares):
-        raise ValueError(f"shares of links add up to {sum(shares):g}, not 1")
+class ContactsOverLinks(Section):
+    """Contacts of any kind: what they go over."""
+
+    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> ContactsOverLinks:
+        shares = [link.share for link in self.links.values()]
+        if not add_up(shares):
+            raise ValueError(f"shares of links add up to {sum(shares):g}, not 1")
+        return self
 
 
-class Contacts(Section):
+class Contacts(ContactsOverLinks):
     """Payer and payee near each other: every payment of a town has a contact of its own."""
 
     kind: Literal["payments"] = Field(
@@ -160,12 +166,6 @@ class Contacts(Section):
     )
     duration: PowerLaw = Field(description="How long the two stay in reach.")
     lead: Duration = Field(description="A payment is asked for so long after they met.")
-    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> Contacts:
-        check_link_shares(self.links)
-        return self
 
     @model_validator(mode="after")
     def _they_wait_for_the_payment(self) -> Contacts:

@@ -17,7 +17,6 @@ from pocketsim.sim.base.documents import (
     PositiveDuration,
     PositiveLength,
     PositiveSpeed,
-    Section,
     Speed,
     written,
 )
@@ -25,7 +24,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.units import DURATION, LENGTH, Dimension
 from pocketsim.sim.base.walk_laws import LegTimes, PowerLaw
 from pocketsim.sim.scenario.fields import Ratio
-from pocketsim.sim.scenario.town import ContactLink, Town, check_link_shares
+from pocketsim.sim.scenario.town import ContactsOverLinks, Town
 from pocketsim.sim.scenario.workloads import Poisson
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def _is_a_speed(number: float) -> float:
     return number
 
 
-class _Walk(Section):
+class _Walk(ContactsOverLinks):
     """Phones that walk in a rectangle, near each other while they are at most `range` apart."""
 
     kind: Literal["walk"] = Field(description="Phones walk.")
@@ -55,12 +54,6 @@ class _Walk(Section):
     range: PositiveLength = Field(
         description="Two phones are near each other while they are at most this far apart."
     )
-    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
-
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> _Walk:
-        check_link_shares(self.links)
-        return self
 
 
 class RandomWaypoint(_Walk):

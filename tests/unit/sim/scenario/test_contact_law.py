@@ -77,7 +77,8 @@ def test_a_name_that_is_none_has_the_nearest_beside_it():
 
 
 def test_what_is_missing_or_misspelt_in_the_section_is_told():
-    assert refused("contacts={kind='law', links={}}").key_path == "contacts.law"
+    links = "links={ble={share=1.0, rate='59kBps', latency='30ms'}}"
+    assert refused(f"contacts={{kind='law', {links}}}").key_path == "contacts.law"
     error = refused(SECTION.format("office_2015", 1.0), "contacts.orign=9h")
     assert (error.key_path, error.suggestion) == ("contacts.orign", "origin")
     shares = refused(SECTION.format("office_2015", 0.5))

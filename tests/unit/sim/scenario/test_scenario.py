@@ -120,7 +120,7 @@ def test_overrides_reach_lists_and_new_tables(scenario):
         ("network.access.lte.up=1Mbps", "--set: network.access.lte.latency: is required"),
         ("churn.session.distribution=weibull", "--set: churn.session.shape: is required"),
         ("energy.core=1W", "--set: energy.access: is required"),
-        ("contacts.lead=5s", "--set: contacts.duration: is required"),
+        ("contacts.lead=5s", "--set: contacts.links: is required"),
         (
             "devices[0].profile=moto_g04",
             (
